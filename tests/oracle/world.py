@@ -1,0 +1,209 @@
+"""What a sequence of calls leaves as ledger, assertions and merges: the inputs of the fold.
+
+The fold itself is blind to order; which rows a hand call leaves is not, since a call that says nothing new leaves
+none. Each method is one call, stated as the design page states it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tests.oracle import keys
+from tests.oracle.fold import Graph, all_observations, end, fold, resolutions, resolved
+from tests.oracle.keys import Identity
+from tests.oracle.model import (
+    ABSENT,
+    Assertions,
+    EdgeRecord,
+    HandEdge,
+    HandNode,
+    LedgerRow,
+    Merge,
+    Namespace,
+    NodeRecord,
+)
+
+Record = NodeRecord | EdgeRecord
+Cited = Mapping[str, int | None]
+Row = TypeVar("Row", HandNode, HandEdge)
+
+
+@dataclass(kw_only=True)
+class World:
+    """The state between calls. `etags` are the current versions of the facts that exist."""
+
+    ledger: dict[str, LedgerRow] = field(default_factory=dict)
+    nodes: list[HandNode] = field(default_factory=list)
+    edges: list[HandEdge] = field(default_factory=list)
+    namespaces: dict[tuple[Record, str], str | None] = field(default_factory=dict)
+    merges: list[Merge] = field(default_factory=list)
+    etags: dict[str, int] = field(default_factory=dict)
+    next_id: int = 1
+
+    def graph(self) -> Graph:
+        """F of what there is now."""
+        return fold(self.ledger.values(), self.assertions(), self.merges)
+
+    def assertions(self) -> Assertions:
+        """The hand rows, frozen."""
+        return Assertions(nodes=tuple(self.nodes), edges=tuple(self.edges), namespaces=dict(self.namespaces))
+
+    # --- harvesting ----------------------------------------------------------------------------------------
+
+    def incorporate(self, row: LedgerRow) -> None:
+        """Replace by source: the ledger holds what this fact says now, and nothing that it said before."""
+        self.ledger[row.scope_key] = row
+
+    def incorporate_tombstone(self, scope_key: str) -> None:
+        """The empty extraction plus removal of every reference to the fact, whoever made it."""
+        self.remove_evidence(scope_key)
+
+    # --- by hand -------------------------------------------------------------------------------------------
+
+    def upsert_node(
+        self,
+        agent: str,
+        kind: str,
+        name: str,
+        *,
+        aliases: tuple[str, ...] = (),
+        identity: Identity = "normal",
+        namespace: Namespace = ABSENT,
+        evidence: Iterable[str] = (),
+    ) -> bool:
+        """True when the node is new. A row is left by the agent's first call here, and by news in a later one."""
+        row = HandNode(
+            id=self._take_id(),
+            kind=kind,
+            name=name,
+            agent=agent,
+            aliases=aliases,
+            identity=identity,
+            cited=self._cite(evidence),
+        )
+        created = end(row.key, resolutions(self.merges)) not in self.graph()
+        own = [one for one in self.nodes if one.key == row.key and one.agent == agent]
+        held_forms = {form for one in own for form in forms(one)}
+        held_keys = {key for one in own for key in one.cited}
+        self._renew_node(row)
+        if not own or forms(row) - held_forms or set(row.cited) - held_keys:
+            self.nodes.append(row)
+        self._set_namespace(("node", row.key), agent, namespace)
+        return created
+
+    def upsert_edge(
+        self,
+        agent: str,
+        source: str,
+        target: str,
+        predicate: str,
+        *,
+        confidence: float = 1.0,
+        namespace: Namespace = ABSENT,
+        evidence: Iterable[str] = (),
+    ) -> bool:
+        """True when the call left a row: it made the edge, or named a key that no observation of it names yet."""
+        row = HandEdge(
+            id=self._take_id(),
+            source=source,
+            target=target,
+            predicate=predicate,
+            confidence=confidence,
+            agent=agent,
+            cited=self._cite(evidence),
+        )
+        ends = resolutions(self.merges)
+        triple = (end(source, ends), end(target, ends), keys.predicate_key(predicate))
+        live = [
+            one for one in all_observations(self.ledger.values(), self.assertions()) if resolved(one, ends) == triple
+        ]
+        known = {key for one in live for key in one.evidence}
+        self._renew_edge(triple, row)
+        if live and not set(row.cited) - known:
+            return False
+        self.edges.append(row)
+        self._set_namespace(("edge", source, target, triple[2]), agent, namespace)
+        return True
+
+    def remove_evidence(self, scope_key: str) -> None:
+        """Nothing refers to the fact any more; a hand row falls with the last key that it cited."""
+        self.ledger.pop(scope_key, None)
+        self.nodes = [left for row in self.nodes if (left := without_key(row, scope_key))]
+        self.edges = [left for row in self.edges if (left := without_key(row, scope_key))]
+        self._forget_namespaces()
+
+    def merge(self, duplicate: str, survivor: str) -> int:
+        """Record that two keys are one; the id undoes it."""
+        merge = Merge(id=self._take_id(), duplicate=duplicate, survivor=survivor)
+        self.merges.append(merge)
+        return merge.id
+
+    def unmerge(self, merge_id: int) -> None:
+        """Take one decision back."""
+        self.merges = [merge for merge in self.merges if merge.id != merge_id]
+
+    # --- shared --------------------------------------------------------------------------------------------
+
+    def stale_evidence(self) -> tuple[dict[str, set[str]], dict[tuple[str, str, str], set[str]]]:
+        """Keys that a hand row cites in another version than the current one, by node and by edge."""
+        ends = resolutions(self.merges)
+        nodes: dict[str, set[str]] = {}
+        edges: dict[tuple[str, str, str], set[str]] = {}
+        for node in self.nodes:
+            nodes.setdefault(end(node.key, ends), set()).update(self._stale(node.cited))
+        for edge in self.edges:
+            edges.setdefault(self._hand_triple(edge, ends), set()).update(self._stale(edge.cited))
+        return ({k: v for k, v in nodes.items() if v}, {k: v for k, v in edges.items() if v})
+
+    def _stale(self, cited: Cited) -> set[str]:
+        return {key for key, etag in cited.items() if self.etags.get(key) != etag}
+
+    def _take_id(self) -> int:
+        self.next_id += 1
+        return self.next_id - 1
+
+    def _cite(self, evidence: Iterable[str]) -> dict[str, int | None]:
+        return {key: self.etags.get(key) for key in evidence}
+
+    def _renew_node(self, call: HandNode) -> None:
+        self.nodes = [
+            replace(row, cited=renewed(row.cited, call.cited)) if row.key == call.key else row for row in self.nodes
+        ]
+
+    def _renew_edge(self, triple: tuple[str, str, str], call: HandEdge) -> None:
+        ends = resolutions(self.merges)
+        self.edges = [
+            replace(row, cited=renewed(row.cited, call.cited)) if self._hand_triple(row, ends) == triple else row
+            for row in self.edges
+        ]
+
+    def _hand_triple(self, row: HandEdge, ends: dict[str, str]) -> tuple[str, str, str]:
+        return end(row.source, ends), end(row.target, ends), keys.predicate_key(row.predicate)
+
+    def _set_namespace(self, record: Record, agent: str, given: Namespace) -> None:
+        if given is None or isinstance(given, str):
+            self.namespaces[record, agent] = keys.namespace(given)
+
+    def _forget_namespaces(self) -> None:
+        """A value lives as long as its agent has a row on the record."""
+        held: set[tuple[Record, str]] = {(("node", row.key), row.agent) for row in self.nodes}
+        held |= {(("edge", row.source, row.target, keys.predicate_key(row.predicate)), row.agent) for row in self.edges}
+        self.namespaces = {key: value for key, value in self.namespaces.items() if key in held}
+
+
+def forms(row: HandNode) -> set[str]:
+    """The forms that a hand row holds."""
+    return {keys.form(text, row.identity) for text in (*row.aliases, row.name) if text.strip()}
+
+
+def renewed(cited: Cited, call: Cited) -> dict[str, int | None]:
+    """The etags of keys that a call names again are those of the call."""
+    return {key: call.get(key, etag) for key, etag in cited.items()}
+
+
+def without_key(row: Row, scope_key: str) -> Row | None:
+    """The row without a key that it cited; nothing when that was the last one."""
+    if scope_key not in row.cited:
+        return row
+    left = {key: etag for key, etag in row.cited.items() if key != scope_key}
+    return replace(row, cited=left) if left else None
