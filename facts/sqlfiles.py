@@ -1,0 +1,107 @@
+"""Named queries in `.sql` files: one block a query, `-- name: x`, then a purpose line, then the statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from facts.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+_BLOCK = re.compile(r"^-- name: (?P<name>\w+)[ \t]*\n-- (?P<purpose>\S.*)\n", re.MULTILINE)
+_IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+class Queries:
+    """The rendered queries of one file, each an attribute: `queries.lock_pending`."""
+
+    def __init__(self, source: str, rendered: dict[str, sql.Composed]) -> None:
+        self._source = source
+        self._rendered = rendered
+
+    def __getattr__(self, name: str) -> sql.Composed:
+        try:
+            return self._rendered[name]
+        except KeyError:
+            raise AttributeError(f"{self._source} has no query named {name!r}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rendered)
+
+    def __repr__(self) -> str:
+        return f"Queries({self._source}: {', '.join(self._rendered)})"
+
+
+def checked_identifier(name: str, *, argument: str) -> str:
+    """`name` when it may be a schema or graph name; names are pasted into SQL, so the alphabet is small."""
+    if not _IDENTIFIER.fullmatch(name):
+        raise InvalidArgument(
+            f"{name!r} cannot be a schema or graph name: up to 63 of a-z, 0-9 and _, not starting with a digit",
+            argument=argument,
+        )
+    return name
+
+
+def substitutions(identifiers: dict[str, str]) -> dict[str, sql.Composable]:
+    """`{facts}` is the quoted identifier, `{facts_name}` the same name as a text literal."""
+    names: dict[str, sql.Composable] = {}
+    for placeholder, name in identifiers.items():
+        checked_identifier(name, argument=placeholder)
+        names[placeholder] = sql.Identifier(name)
+        names[f"{placeholder}_name"] = sql.Literal(name)
+    return names
+
+
+def render(text: str, identifiers: dict[str, str]) -> sql.Composed:
+    """SQL text with its identifiers filled in, flattened once so that running it costs no composition."""
+    # The text comes from a file that ships in the package, never from a caller; hence the ignore.
+    composed = sql.SQL(text).format(**substitutions(identifiers))  # type: ignore[arg-type]
+    return sql.Composed([sql.SQL(composed.as_string(None))])  # type: ignore[arg-type]
+
+
+@cache
+def load_queries(package: str, stem: str, **identifiers: str) -> Queries:
+    """The queries of `<package>/<stem>.sql`; `stem` may name a folder: `sql/facts`."""
+    source = f"{package}/{stem}.sql"
+    blocks = _blocks(_text(package, stem), source)
+    return Queries(source, {name: render(text, identifiers) for name, text in blocks.items()})
+
+
+def all_queries(package: str, **identifiers: str) -> Iterator[tuple[str, str, sql.Composed]]:
+    """Every named query of a package as (stem, name, statement)."""
+    for stem in _stems(resources.files(package), ""):
+        queries = load_queries(package, stem, **identifiers)
+        for name in queries:
+            yield stem, name, getattr(queries, name)
+
+
+def _stems(folder: Traversable, prefix: str) -> Iterator[str]:
+    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        if entry.is_dir() and entry.name != "migrations":
+            yield from _stems(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".sql"):
+            yield prefix + entry.name.removesuffix(".sql")
+
+
+def _text(package: str, stem: str) -> str:
+    return resources.files(package).joinpath(*f"{stem}.sql".split("/")).read_text(encoding="utf-8")
+
+
+def _blocks(text: str, source: str) -> dict[str, str]:
+    starts = list(_BLOCK.finditer(text))
+    if len(starts) != text.count("-- name:"):
+        raise ValueError(f"{source}: every `-- name: x` needs a `-- purpose` line right below it")
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    blocks: dict[str, str] = {}
+    for match, end in zip(starts, ends, strict=True):
+        if match["name"] in blocks:
+            raise ValueError(f"{source}: two queries are named {match['name']}")
+        blocks[match["name"]] = text[match.end() : end].strip().removesuffix(";")
+    return blocks
