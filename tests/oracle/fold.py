@@ -20,6 +20,7 @@ from tests.oracle import keys
 from tests.oracle.keys import Identity
 from tests.oracle.model import (
     Assertions,
+    EdgeRecord,
     HandEdge,
     HandNode,
     LedgerRow,
@@ -267,7 +268,7 @@ def harvested(edge: Statement, position: int, row: LedgerRow) -> Observation:
 
 def hand_edge(edge: HandEdge, assertions: Assertions) -> Observation:
     """A hand assertion of an edge."""
-    record = ("edge", edge.source, edge.target, keys.predicate_key(edge.predicate))
+    record: EdgeRecord = ("edge", edge.source, edge.target, keys.predicate_key(edge.predicate))
     return Observation(
         source=edge.source,
         target=edge.target,

@@ -128,8 +128,8 @@ class World:
     def remove_evidence(self, scope_key: str) -> None:
         """Nothing refers to the fact any more; a hand row falls with the last key that it cited."""
         self.ledger.pop(scope_key, None)
-        self.nodes = [left for row in self.nodes if (left := without_key(row, scope_key))]
-        self.edges = [left for row in self.edges if (left := without_key(row, scope_key))]
+        self.nodes = without_key(self.nodes, scope_key)
+        self.edges = without_key(self.edges, scope_key)
         self._forget_namespaces()
 
     def merge(self, duplicate: str, survivor: str) -> int:
@@ -201,9 +201,11 @@ def renewed(cited: Cited, call: Cited) -> dict[str, int | None]:
     return {key: call.get(key, etag) for key, etag in cited.items()}
 
 
-def without_key(row: Row, scope_key: str) -> Row | None:
-    """The row without a key that it cited; nothing when that was the last one."""
-    if scope_key not in row.cited:
-        return row
-    left = {key: etag for key, etag in row.cited.items() if key != scope_key}
-    return replace(row, cited=left) if left else None
+def without_key(rows: list[Row], scope_key: str) -> list[Row]:
+    """The rows without a key that some of them cited; a row goes with its last key."""
+    kept: list[Row] = []
+    for row in rows:
+        left = {key: etag for key, etag in row.cited.items() if key != scope_key}
+        if left or not row.cited:
+            kept.append(replace(row, cited=left))
+    return kept
