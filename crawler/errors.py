@@ -1,0 +1,29 @@
+"""Errors of the harvester itself; what the stores refuse comes through unchanged.
+
+    HarvesterError (facts.errors)
+    |-- InvalidArgument
+    |   |-- BadSetting        an environment variable, an option or a line of harvest.toml
+    |   `-- UnknownShape      a value that the `triples` extractor does not know, named by its fields
+    `-- Unavailable
+        `-- SourceFailed      what `ingest` reads from cannot be read
+"""
+
+from __future__ import annotations
+
+from facts.errors import InvalidArgument, Unavailable
+
+
+class BadSetting(InvalidArgument):
+    """Refused before anything is opened; ``argument`` is the setting's name."""
+
+
+class UnknownShape(InvalidArgument):
+    """``shape`` is a short name of what was found, so that failures can be counted by it."""
+
+    def __init__(self, shape: str, message: str) -> None:
+        super().__init__(message, argument="value")
+        self.shape = shape
+
+
+class SourceFailed(Unavailable):
+    """The message says which source and what to do about it."""

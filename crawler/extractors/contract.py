@@ -1,0 +1,48 @@
+"""What an extractor is: facts in, one result a fact out, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from facts.receipts import ClaimedFact
+from graph.model import EdgeMention, NodeMention
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What one fact says. Empty is an answer too: nothing found, recorded as such."""
+
+    nodes: Sequence[NodeMention] = ()
+    edges: Sequence[EdgeMention] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One fact that could not be read. ``label`` groups failures of the same kind in counts."""
+
+    label: str
+    message: str
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Never sees tombstones. Runs outside any transaction, so it may be slow; it must not keep state between batches.
+
+    It may answer a `Failure` for a fact, or raise: then each fact of the batch is tried alone, so that one bad fact
+    never costs the others. ``quick`` (optional, default False) says that a batch never comes near the lease, so that no
+    heartbeat is needed.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def extract(self, facts: Sequence[ClaimedFact]) -> Sequence[Extraction | Failure]: ...
+
+
+ExtractorFactory = Callable[[Mapping[str, Any]], Extractor]
+"""What an entry point of the group ``harvester.extractors`` names: the rule's options (with ``confidence``) to an extractor."""

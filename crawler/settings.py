@@ -1,0 +1,167 @@
+"""Everything that can be configured, read once at the edge and frozen.
+
+Precedence: command-line option, then environment (``HARVESTER_<NAME>``), then the ``[settings]`` table of
+``harvest.toml``, then the default below. A relative path counts from the working directory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from crawler.errors import BadSetting
+
+ENVIRONMENT_PREFIX: Final = "HARVESTER_"
+CONFIG_FILE: Final = "harvest.toml"
+GRAPH_OFF: Final = "off"
+_IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]*")
+# AGE itself refuses shorter graph names.
+_SHORTEST_GRAPH_NAME: Final = 3
+# PostgreSQL cuts longer names silently, and two of them would then be one.
+_LONGEST_IDENTIFIER: Final = 63
+_POSTGRES_SCHEMES: Final = ("postgresql", "postgres")
+
+
+class Settings(BaseModel):
+    """One frozen value; `read_settings` makes it, the command line hands it on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    database_url: str | None = Field(None, description="PostgreSQL URL of the facts; unset: the embedded server")
+    graph_url: str | None = Field(None, description="PostgreSQL URL of the graph; unset: the facts URL; `off`: none")
+    data_dir: Path = Field(Path(".harvester"), description="folder of the embedded server (its pgdata lies in it)")
+    facts_schema: str = Field("pilotswarm_facts", description="schema of the fact store")
+    graph_name: str = Field("knowledge", description="name of the AGE graph, which is its schema as well")
+    registry_schema: str = Field("knowledge_registry", description="schema of the graph's own tables")
+    pool_size: int = Field(4, ge=1, le=100, description="connections of one process to one database")
+    reserved_prefixes: tuple[str, ...] | None = Field(None, description="key prefixes kept for their owners")
+    max_value_bytes: int = Field(1_048_576, ge=1024, description="largest fact value, encoded")
+
+    batch_size: int = Field(1_000, ge=1, le=10_000, description="facts that one step claims")
+    lease_seconds: float = Field(60.0, ge=1, description="how long a claimed fact is kept from others")
+    max_attempts: int = Field(5, ge=1, description="attempts before a failing fact is parked")
+    backoff_seconds: float = Field(5.0, ge=0, description="first wait after a failure; doubles each time")
+    backoff_max_seconds: float = Field(600.0, ge=0, description="longest wait after a failure")
+    poll_min_seconds: float = Field(0.2, gt=0, description="first wait of an idle harvester")
+    poll_max_seconds: float = Field(5.0, gt=0, description="longest wait of an idle harvester")
+    shutdown_seconds: float = Field(20.0, ge=0, description="what a stopped harvester may still spend on its batch")
+
+    answer_bytes: int = Field(200_000, ge=2_000, description="size budget of one tool's answer")
+    log_format: Literal["auto", "json", "console"] = Field("auto", description="auto: JSON unless a person watches")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
+
+    @field_validator("reserved_prefixes", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgres(cls, value: str | None) -> str | None:
+        return _checked_url(value) if value else None
+
+    @field_validator("graph_url")
+    @classmethod
+    def _postgres_or_off(cls, value: str | None) -> str | None:
+        if not value or value.lower() == GRAPH_OFF:
+            return value.lower() if value else None
+        return _checked_url(value)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Settings:
+        for field in ("facts_schema", "graph_name", "registry_schema"):
+            _check_identifier(field, getattr(self, field))
+        if len(self.graph_name) < _SHORTEST_GRAPH_NAME:
+            raise ValueError(f"graph_name must have at least {_SHORTEST_GRAPH_NAME} characters: AGE refuses shorter ones")
+        if len({self.facts_schema, self.graph_name, self.registry_schema}) != 3:  # noqa: PLR2004
+            raise ValueError(
+                "facts_schema, graph_name and registry_schema must differ: AGE owns a schema named like the graph"
+            )
+        if self.poll_max_seconds < self.poll_min_seconds:
+            raise ValueError("poll_max_seconds must not be below poll_min_seconds")
+        return self
+
+    @property
+    def has_graph(self) -> bool:
+        return self.graph_url != GRAPH_OFF
+
+    @property
+    def pgdata(self) -> Path:
+        return self.data_dir / "pgdata"
+
+    def __repr__(self) -> str:
+        """Without passwords: a URL shows its host and database only."""
+        where = "embedded" if self.database_url is None else _without_password(self.database_url)
+        return f"Settings(database={where}, graph={self.graph_name}, facts={self.facts_schema})"
+
+
+def read_settings(
+    options: Mapping[str, Any], environment: Mapping[str, str] = os.environ, table: Mapping[str, Any] | None = None
+) -> Settings:
+    """Options that are None count as not given; an empty environment variable counts as unset."""
+    given: dict[str, Any] = dict(table or {})
+    for name in Settings.model_fields:
+        value = environment.get(ENVIRONMENT_PREFIX + name.upper(), "").strip()
+        if value:
+            given[name] = value
+    given |= {name: value for name, value in options.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise _first_complaint(error) from error
+
+
+def read_config(path: Path | None) -> dict[str, Any]:
+    """``harvest.toml`` as a mapping: the file named, else the one in the working directory, else nothing."""
+    chosen = path or Path(CONFIG_FILE)
+    if path is None and not chosen.exists():
+        return {}
+    try:
+        with chosen.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise BadSetting(f"cannot read {chosen}: {error.strerror}", argument="config") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{chosen} is not valid TOML: {error}", argument="config") from error
+
+
+def _first_complaint(error: ValidationError) -> BadSetting:
+    details = error.errors(include_url=False, include_context=False, include_input=False)
+    first = details[0]
+    name = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        said = f"there is no setting {name!r}; known: {', '.join(sorted(Settings.model_fields))}"
+    elif name:
+        said = f"{name} ({ENVIRONMENT_PREFIX}{name.upper()}): {said}"
+    return BadSetting(said, argument=name or said.split(" ", 1)[0])
+
+
+def _checked_url(value: str) -> str:
+    scheme = urlsplit(value).scheme if "://" in value else ""
+    if scheme not in _POSTGRES_SCHEMES:
+        found = f"{scheme}://" if scheme else "no scheme"
+        raise ValueError(f"Harvester needs a PostgreSQL URL (postgresql://user@host/database), this one has {found}")
+    return value
+
+
+def _check_identifier(field: str, value: str) -> None:
+    size = len(value.encode())
+    if size > _LONGEST_IDENTIFIER:
+        raise ValueError(f"{field} has {size} bytes, PostgreSQL's limit is {_LONGEST_IDENTIFIER}")
+    if not _IDENTIFIER.fullmatch(value):
+        raise ValueError(f"{field} {value!r} must be lower-case letters, digits and underscores, not starting with a digit")
+    if value.startswith("pg_") or value in {"information_schema", "ag_catalog"}:
+        raise ValueError(f"{field} {value!r} belongs to PostgreSQL or AGE; choose another name")
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
