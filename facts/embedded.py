@@ -103,14 +103,14 @@ def _start(pgdata: Path) -> PostgresServer:
     with warnings.catch_warnings():
         # A container rarely has a runtime folder; the fallback that the warning names is fine for a socket.
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
-        import pgserver  # noqa: PLC0415
+        from pgserver.postgres_server import PostgresServer, get_server  # noqa: PLC0415
 
     last: subprocess.SubprocessError | None = None
     for _ in range(START_ATTEMPTS):
         try:
-            return pgserver.get_server(pgdata, cleanup_mode="stop")
+            return get_server(pgdata, cleanup_mode="stop")
         except subprocess.SubprocessError as error:
             # pg_ctl waits 10 s only; on a loaded machine the server comes up later and the next call joins it.
-            pgserver.postgres_server.PostgresServer._instances.pop(pgdata, None)  # noqa: SLF001
+            PostgresServer._instances.pop(pgdata, None)  # noqa: SLF001
             last = error
     raise Unavailable(f"the embedded PostgreSQL on {pgdata} did not start; its log is {pgdata / 'log'}") from last

@@ -62,8 +62,8 @@ def substitutions(identifiers: dict[str, str]) -> dict[str, sql.Composable]:
 def render(text: str, identifiers: dict[str, str]) -> sql.Composed:
     """SQL text with its identifiers filled in, flattened once so that running it costs no composition."""
     # The text comes from a file that ships in the package, never from a caller; hence the ignore.
-    composed = sql.SQL(text).format(**substitutions(identifiers))  # type: ignore[arg-type]
-    return sql.Composed([sql.SQL(composed.as_string(None))])  # type: ignore[arg-type]
+    composed = sql.SQL(text).format(**substitutions(identifiers))
+    return sql.Composed([sql.SQL(composed.as_string(None))])
 
 
 @cache

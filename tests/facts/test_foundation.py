@@ -42,7 +42,7 @@ def test_a_database_from_a_newer_version_is_refused() -> None:
         pending_steps([], {"0099_later": "x"}, "s")
 
 
-@pytest.mark.parametrize("url", ["mysql://u@h/db", "sqlite:///x.db", "nonsense"])
+@pytest.mark.parametrize("url", ("mysql://u@h/db", "sqlite:///x.db", "nonsense"))
 def test_a_url_that_is_not_postgresql_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgument, match="postgresql://"):
         checked_url(url)
