@@ -80,7 +80,7 @@ def store_edge(connection: psycopg.Connection, fact: Fact) -> None:
 
 def run(connection: psycopg.Connection, query: str) -> list[str]:
     """One Cypher statement; its rows as text."""
-    statement = sql.SQL("SELECT r FROM cypher('raw', {}) AS (r agtype)").format(sql.SQL(f"$body${query}$body$"))  # type: ignore[arg-type]
+    statement = sql.SQL("SELECT r FROM cypher('raw', {}) AS (r agtype)").format(sql.SQL(f"$body${query}$body$"))
     rows: list[Any] = connection.execute(statement).fetchall()
     return [row[0] for row in rows]
 

@@ -59,7 +59,7 @@ def load_batch(connection: psycopg.Connection, facts: Sequence[Fact], steps: Ste
     with steps.timed("nodes"):
         connection.execute(sql.insert_nodes, {"properties": node_rows})
     with steps.timed("node ids"):
-        ids = dict(connection.execute(sql.node_ids, {"node_keys": keys}).fetchall())
+        ids: dict[str, int] = dict(connection.execute(sql.node_ids, {"node_keys": keys}).fetchall())
     with steps.timed("anchors"):
         made = connection.execute(sql.insert_facts, {"properties": fact_rows}).fetchall()
         anchors = {json.loads(properties)["scope_key"]: anchor for properties, anchor in made}

@@ -5,8 +5,8 @@ from math import isclose
 
 from tests.oracle.fold import Graph
 
-NODE_FIELDS = ("name", "kind", "aliases", "namespaces", "evidence")
-EDGE_FIELDS = ("predicate", "confidence", "observations", "evidence", "asserted_by", "namespaces")
+NODE_FIELDS = ("name", "kind", "aliases", "namespaces", "namespace", "evidence")
+EDGE_FIELDS = ("predicate", "confidence", "observations", "evidence", "asserted_by", "namespaces", "namespace")
 TOLERANCE = 1e-9
 
 

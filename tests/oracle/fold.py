@@ -233,6 +233,7 @@ def shown_node(key: str, contributions: Iterable[Contribution]) -> dict[str, Any
         "kind": first.kind.strip(),
         "aliases": list(aliases.values()),
         "namespaces": namespaces or frozenset([None]),
+        "namespace": smallest(namespaces),
         "evidence": frozenset[str]().union(*(one.evidence for one in ordered)),
     }
 
@@ -240,6 +241,12 @@ def shown_node(key: str, contributions: Iterable[Contribution]) -> dict[str, Any
 def node_rank(one: Contribution, shown_at: str) -> tuple[object, ...]:
     """Keys last of all; what a merge moved in after the survivor's own; hand before facts; then position."""
     return one.weak, one.key != shown_at, one.origin, one.position
+
+
+def smallest(namespaces: Iterable[str | None]) -> str | None:
+    """The one that is shown: the smallest by bytes, nothing when none is named."""
+    named = [namespace for namespace in namespaces if namespace is not None]
+    return min(named, key=str.encode) if named else None
 
 
 # --- observations ------------------------------------------------------------------------------------------
@@ -289,13 +296,15 @@ def shown_edge(triple: Triple, observations: Iterable[Observation]) -> dict[str,
     """Predicate of the lowest-ranked observation; strength of those that count; the rest of all."""
     ordered = sorted(observations, key=lambda one: edge_rank(one, triple))
     counting = [ordered[index].confidence for index in sorted(counting_observations(ordered))]
+    namespaces = frozenset(one.namespace for one in ordered)
     return {
         "predicate": ordered[0].predicate.strip(),
         "confidence": 1.0 - prod(1.0 - confidence for confidence in counting),
         "observations": len(counting),
         "evidence": frozenset[str]().union(*(one.evidence for one in ordered)),
         "asserted_by": frozenset(one.writer for one in ordered),
-        "namespaces": frozenset(one.namespace for one in ordered),
+        "namespaces": namespaces,
+        "namespace": smallest(namespaces),
     }
 
 
