@@ -58,22 +58,17 @@ BEGIN
 END $$;
 SELECT pg_temp.add_index('facts_scope_key_key', 'btree (scope_key)', true);
 SELECT pg_temp.add_index('facts_id_key', 'btree (id)', true);
-SELECT pg_temp.add_index('facts_key_idx', 'btree (key)');
+-- This operator class serves equality and literal prefixes, whatever the database's collation.
+SELECT pg_temp.add_index('facts_key_idx', 'btree (key text_pattern_ops)');
 SELECT pg_temp.add_index('facts_tags_idx', 'gin (tags)');
-SELECT pg_temp.add_index('facts_session_id_idx', 'btree (session_id)');
 SELECT pg_temp.add_index('facts_agent_id_idx', 'btree (agent_id)');
-SELECT pg_temp.add_index('facts_shared_idx', 'btree (shared)');
-SELECT pg_temp.add_index('facts_transient_idx', 'btree (transient)');
 -- The queue: oldest first is by id.
 SELECT pg_temp.add_index('facts_pending_idx', 'btree (id) WHERE (last_crawled_at IS NULL)');
--- Prefixes of keys, whatever the database's collation.
-SELECT pg_temp.add_index('facts_key_prefix_idx', 'btree (key text_pattern_ops)');
--- Reads are newest first; tombstones are out of sight.
+-- Reads are newest first and live only; each scope has the index that yields its rows in that order.
 SELECT pg_temp.add_index('facts_newest_idx', 'btree (updated_at, id) WHERE (deleted_at IS NULL)');
-SELECT pg_temp.add_index('facts_shared_newest_idx', 'btree (updated_at, id) WHERE (shared AND (deleted_at IS NULL))');
-SELECT pg_temp.add_index(
-    'facts_session_newest_idx', 'btree (session_id, updated_at, id) WHERE (deleted_at IS NULL)'
-);
+SELECT pg_temp.add_index('facts_shared_idx', 'btree (updated_at, id) WHERE (shared AND (deleted_at IS NULL))');
+SELECT pg_temp.add_index('facts_session_id_idx', 'btree (session_id, updated_at, id) WHERE (deleted_at IS NULL)');
+SELECT pg_temp.add_index('facts_transient_idx', 'btree (session_id) WHERE (transient AND (deleted_at IS NULL))');
 -- Tombstones, for purge and statistics.
 SELECT pg_temp.add_index('facts_tombstones_idx', 'btree (deleted_at, id) WHERE (deleted_at IS NOT NULL)');
 
@@ -112,8 +107,9 @@ CREATE TRIGGER zz_harvester_version BEFORE INSERT OR UPDATE OF key, value, delet
     FOR EACH ROW EXECUTE FUNCTION {facts}.harvester_version();
 
 -- Who is working on which version until when. A row exists only for facts that are being worked on or that failed.
+-- No foreign key: its check costs as much as the claim itself, ids are never reused, and purge sweeps what is left.
 CREATE TABLE {facts}.crawl_leases (
-    fact_id bigint PRIMARY KEY REFERENCES {facts}.facts (id) ON DELETE CASCADE,
+    fact_id bigint PRIMARY KEY,
     etag bigint NOT NULL,
     owner text NOT NULL,
     leased_until timestamptz NOT NULL,
@@ -123,7 +119,8 @@ CREATE TABLE {facts}.crawl_leases (
     last_error text
 );
 CREATE INDEX crawl_leases_parked_idx ON {facts}.crawl_leases (fact_id) WHERE parked;
-CREATE INDEX crawl_leases_owner_idx ON {facts}.crawl_leases (owner);
+-- Leases that neither failed nor ended: what a claim looks through for expired ones.
+CREATE INDEX crawl_leases_held_idx ON {facts}.crawl_leases (leased_until) WHERE retry_at IS NULL AND NOT parked;
 
 CREATE TABLE {facts}.sessions (
     session_id text PRIMARY KEY
