@@ -1,0 +1,1 @@
+"""The knowledge graph: always exactly the fold of the live facts."""

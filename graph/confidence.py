@@ -1,0 +1,48 @@
+"""Noisy-OR confidence that is exact and does not depend on the order of arrival.
+
+An edge keeps how many of its counting observations are certain (confidence 1) and the sum of ``-ln(1-c)`` of the
+others as a scaled integer; both only ever add and subtract, so a withdrawal leaves exactly what the others give.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+SCALE = 10**15
+
+
+@lru_cache(maxsize=4_096)
+def weight(confidence: float) -> int:
+    """``-ln(1 - confidence)`` in units of 1/SCALE; 0 for a certain observation, which is counted apart."""
+    return 0 if confidence >= 1.0 else round(-math.log1p(-confidence) * SCALE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Strength:
+    """What the counting observations of one edge add up to."""
+
+    observations: int = 0
+    certain: int = 0
+    weight: int = 0
+
+    def plus(self, confidence: float, times: int = 1) -> "Strength":
+        """With ``times`` more (or, negative, fewer) observations of this confidence."""
+        return Strength(
+            observations=self.observations + times,
+            certain=self.certain + (times if confidence >= 1.0 else 0),
+            weight=self.weight + times * weight(confidence),
+        )
+
+    @property
+    def confidence(self) -> float:
+        """1 - product over the counting observations of (1 - c)."""
+        return 1.0 if self.certain else -math.expm1(-self.weight / SCALE)
+
+
+def combine_confidence(values: Iterable[float]) -> float:
+    """Noisy-OR of independent confidences."""
+    total = Strength()
+    for value in values:
+        total = total.plus(value)
+    return total.confidence

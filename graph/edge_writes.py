@@ -1,0 +1,261 @@
+"""Edges, observations and what they add up to: the part of the write path between the nodes and the clean-up.
+
+Sums move by what changed; only an edge on which hand assertions stand is counted from all its statements, since a
+hand assertion may cite many keys and each key counts once.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from psycopg import Connection
+
+from graph.columns import numbers, texts
+from graph.confidence import Strength
+from graph.edge_state import EdgeState, OriginOnEdge, Statement, after_facts, recount
+from graph.rows import Observation, OriginChange
+from graph.tables import GraphTables
+
+EdgeKey = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeEffect:
+    """How many edges appeared and went."""
+
+    created: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Locked:
+    """An edge that existed before this write, with the state that the write starts from."""
+
+    edge_id: int
+    state: EdgeState
+
+
+def write_edges(
+    conn: Connection,
+    tables: GraphTables,
+    changes: Sequence[OriginChange],
+    dropped: Sequence[Observation],
+    added: Sequence[Observation],
+    node_ids: Mapping[str, int],
+) -> EdgeEffect:
+    """Bring edges and observations to what the changes say. All endpoint nodes are locked and in ``node_ids``."""
+    touched = _changes_by_edge(changes, dropped, added, node_ids)
+    created = _insert_edges(conn, tables, touched)
+    locked = _lock_edges(conn, tables, [key for key in touched if key not in created])
+    edge_ids = created | {key: edge.edge_id for key, edge in locked.items()}
+    _write_observations(conn, tables, dropped, added, node_ids, edge_ids)
+    if created:
+        conn.execute(tables.edges.project_new_edges, {"ids": numbers(created.values()), **_labels(tables)})
+    deleted = _update_edges(conn, tables, locked, touched)
+    return EdgeEffect(created=len(created), deleted=deleted)
+
+
+def _labels(tables: GraphTables) -> dict[str, int]:
+    return {"label": tables.label_ids.rel, "node_label": tables.label_ids.node}
+
+
+def _edge_key(row: Observation, node_ids: Mapping[str, int]) -> EdgeKey:
+    return node_ids[row.source_key], node_ids[row.target_key], row.predicate_key
+
+
+def _changes_by_edge(
+    changes: Sequence[OriginChange],
+    dropped: Sequence[Observation],
+    added: Sequence[Observation],
+    node_ids: Mapping[str, int],
+) -> dict[EdgeKey, list[OriginOnEdge]]:
+    """For each edge that changes: the statements of each changing origin on it, before and after."""
+    affected = {row.edge for rows in (dropped, added) for row in rows if not row.loop}
+    for change in changes:
+        if change.before.keys != change.after.keys:
+            affected |= {row.edge for row in (*change.before.observations, *change.after.observations) if not row.loop}
+    touched: dict[EdgeKey, list[OriginOnEdge]] = {}
+    for change in changes:
+        before, after = _by_edge(change.before.observations, change.before.keys), _by_edge(change.after.observations, change.after.keys)
+        for edge in before.keys() | after.keys():
+            if edge in affected:
+                key = (node_ids[edge[0]], node_ids[edge[1]], edge[2])
+                on_edge = OriginOnEdge(change.origin, before.get(edge, ()), after.get(edge, ()))
+                touched.setdefault(key, []).append(on_edge)
+    return touched
+
+
+def _by_edge(rows: Sequence[Observation], keys: tuple[int, ...]) -> dict[tuple[str, str, str], Sequence[Statement]]:
+    found: defaultdict[tuple[str, str, str], list[Statement]] = defaultdict(list)
+    for row in rows:
+        if not row.loop:
+            found[row.edge].append(Statement.of(row, keys))
+    return dict(found)
+
+
+def _insert_edges(
+    conn: Connection, tables: GraphTables, touched: Mapping[EdgeKey, list[OriginOnEdge]]
+) -> dict[EdgeKey, int]:
+    """Insert edges that nothing in this write stated before; those that another origin states exist and are left out."""
+    fresh: list[tuple[EdgeKey, EdgeState]] = []
+    for key, origins in touched.items():
+        if not any(origin.before for origin in origins):
+            state = recount([statement for origin in origins for statement in origin.after])
+            if state is not None:
+                fresh.append((key, state))
+    if not fresh:
+        return {}
+    rows = conn.execute(
+        tables.edges.insert_edges,
+        {
+            "sources": numbers(key[0] for key, _ in fresh),
+            "targets": numbers(key[1] for key, _ in fresh),
+            "predicate_keys": texts(key[2] for key, _ in fresh),
+            **_state_columns([state for _, state in fresh]),
+        },
+    ).fetchall()
+    return {(source, target, predicate_key): number for number, source, target, predicate_key in rows}
+
+
+def _state_columns(states: Sequence[EdgeState]) -> dict[str, str]:
+    return {
+        "predicates": texts(state.predicate for state in states),
+        "ranks": numbers(state.shown_rank for state in states),
+        "models": texts(state.model for state in states),
+        "confidences": numbers(state.strength.confidence for state in states),
+        "observations": numbers(state.strength.observations for state in states),
+        "certain": numbers(state.strength.certain for state in states),
+        "weights": numbers(state.strength.weight for state in states),
+        "hand": numbers(state.hand for state in states),
+        "writers": texts(json.dumps(state.writers, ensure_ascii=False) for state in states),
+        "namespaces": texts(json.dumps(state.namespaces, ensure_ascii=False) for state in states),
+        "evidence": texts(numbers(state.evidence) for state in states),
+    }
+
+
+def _lock_edges(conn: Connection, tables: GraphTables, keys: Sequence[EdgeKey]) -> dict[EdgeKey, _Locked]:
+    if not keys:
+        return {}
+    rows = conn.execute(
+        tables.edges.lock_edges,
+        {
+            "sources": numbers(key[0] for key in keys),
+            "targets": numbers(key[1] for key in keys),
+            "predicate_keys": texts(key[2] for key in keys),
+        },
+    ).fetchall()
+    locked: dict[EdgeKey, _Locked] = {}
+    for number, source, target, key, predicate, rank, model, count, certain, weight, hand, writers, spaces, evidence in rows:
+        strength = Strength(observations=count, certain=certain, weight=int(weight))
+        state = EdgeState(predicate, rank, model, strength, hand, writers, spaces, tuple(evidence))
+        locked[(source, target, key)] = _Locked(number, state)
+    return locked
+
+
+def _write_observations(
+    conn: Connection,
+    tables: GraphTables,
+    dropped: Sequence[Observation],
+    added: Sequence[Observation],
+    node_ids: Mapping[str, int],
+    edge_ids: Mapping[EdgeKey, int],
+) -> None:
+    if dropped:
+        origins, poses = numbers(row.origin for row in dropped), numbers(row.pos for row in dropped)
+        conn.execute(tables.edges.delete_observations, {"origins": origins, "poses": poses})
+    if not added:
+        return
+    conn.execute(
+        tables.edges.insert_observations,
+        {
+            "origins": numbers(row.origin for row in added), "poses": numbers(row.pos for row in added),
+            "edges": numbers(None if row.loop else edge_ids[_edge_key(row, node_ids)] for row in added),
+            "sources": numbers(node_ids[row.source_key] for row in added),
+            "targets": numbers(node_ids[row.target_key] for row in added),
+            "from_keys": texts(row.from_key for row in added), "to_keys": texts(row.to_key for row in added),
+            "predicate_keys": texts(row.predicate_key for row in added), "predicates": texts(row.predicate for row in added),
+            "namespaces": texts(row.namespace for row in added), "confidences": numbers(row.confidence for row in added),
+            "writers": texts(row.writer for row in added), "models": texts(row.model for row in added),
+            "ranks": numbers(row.rank for row in added),
+        },  # fmt: skip
+    )
+    moved = [row for row in added if row.attached is not None]
+    if moved:
+        places = {"origins": numbers(row.origin for row in moved), "poses": numbers(row.pos for row in moved)}
+        conn.execute(tables.edges.restore_observation_order, {**places, "attached": numbers(row.attached for row in moved)})
+
+
+def _update_edges(
+    conn: Connection,
+    tables: GraphTables,
+    locked: Mapping[EdgeKey, _Locked],
+    touched: Mapping[EdgeKey, list[OriginOnEdge]],
+) -> int:
+    """Write the new sums of edges that existed; returns how many of them nothing states any more."""
+    if not locked:
+        return 0
+    after = _states_after(conn, tables, locked, touched)
+    gone = [number for number, state in after.items() if state is None]
+    kept = {number: state for number, state in after.items() if state is not None}
+    if kept:
+        conn.execute(tables.edges.update_edges, {"ids": numbers(kept), **_state_columns(list(kept.values()))})
+        conn.execute(tables.edges.project_edges, {"ids": numbers(kept), "label": tables.label_ids.rel})
+    if gone:
+        conn.execute(tables.edges.delete_edges, {"ids": numbers(gone), "label": tables.label_ids.rel})
+    return len(gone)
+
+
+def _states_after(
+    conn: Connection,
+    tables: GraphTables,
+    locked: Mapping[EdgeKey, _Locked],
+    touched: Mapping[EdgeKey, list[OriginOnEdge]],
+) -> dict[int, EdgeState | None]:
+    after: dict[int, EdgeState | None] = {}
+    by_hand: list[int] = []
+    unshown: list[int] = []
+    short: list[int] = []
+    for key, edge in locked.items():
+        if edge.state.hand or any(origin.origin < 0 for origin in touched[key]):
+            by_hand.append(edge.edge_id)
+            continue
+        step = after_facts(edge.state, touched[key])
+        after[edge.edge_id] = step.state
+        if step.shown_withdrawn:
+            unshown.append(edge.edge_id)
+        if step.evidence_short:
+            short.append(edge.edge_id)
+    after.update(_recounted(conn, tables, by_hand))
+    _show_lowest(conn, tables, after, unshown)
+    _refill_evidence(conn, tables, after, short)
+    return after
+
+
+def _recounted(conn: Connection, tables: GraphTables, ids: Sequence[int]) -> dict[int, EdgeState | None]:
+    if not ids:
+        return {}
+    statements: dict[int, list[Statement]] = {number: [] for number in ids}
+    for row in conn.execute(tables.edges.statements_of_edges, {"ids": numbers(ids)}):
+        number, origin, rank, confidence, writer, namespace, predicate, model, _, keys = row
+        statement = Statement(origin, rank, confidence, writer, namespace, predicate, model, tuple(keys))
+        statements[number].append(statement)
+    return {number: recount(found) for number, found in statements.items()}
+
+
+def _show_lowest(conn: Connection, tables: GraphTables, after: dict[int, EdgeState | None], ids: Sequence[int]) -> None:
+    if not ids:
+        return
+    for number, rank, predicate, model in conn.execute(tables.edges.lowest_statements, {"ids": numbers(ids)}):
+        state = after[number]
+        if state is not None:
+            after[number] = replace(state, shown_rank=rank, predicate=predicate, model=model)
+
+
+def _refill_evidence(conn: Connection, tables: GraphTables, after: dict[int, EdgeState | None], ids: Sequence[int]) -> None:
+    if not ids:
+        return
+    for number, evidence in conn.execute(tables.edges.newest_evidence, {"ids": numbers(ids)}):
+        state = after[number]
+        if state is not None:
+            after[number] = replace(state, evidence=tuple(evidence))

@@ -1,0 +1,69 @@
+"""GraphStore: the graph's public face. Every method is one transaction, repeated when another writer got in between."""
+
+from collections.abc import Callable, Sequence
+from typing import Self, TypeVar
+
+from psycopg import Connection
+
+from facts import FactStore
+from facts.connections import Database
+from facts.errors import Busy
+from facts.migrations import require_current
+from graph.engine import InterruptedWriteError
+from graph.incorporate import incorporate
+from graph.model import Incorporation, Outcome, Provenance
+from graph.migrations import graph_migrations
+from graph.tables import DEFAULT_GRAPH, DEFAULT_REGISTRY, GraphTables, graph_tables
+
+T = TypeVar("T")
+RESTARTS = 20
+
+
+class GraphStore:
+    """A knowledge graph on Apache AGE, fed by the facts of one fact store."""
+
+    def __init__(self, facts: FactStore, tables: GraphTables) -> None:
+        self.facts = facts
+        self.tables = tables
+        self.db: Database = facts.db
+
+    def __repr__(self) -> str:
+        return f"GraphStore(graph={self.tables.graph!r}, registry={self.tables.registry!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing of its own to close; the fact store owns the connections."""
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """A whole transaction of the write path, started anew when another writer deleted or merged in between."""
+        for _ in range(RESTARTS):
+            try:
+                return self.db.run(work)
+            except InterruptedWriteError:
+                continue
+        raise Busy("other writers kept deleting or merging the same nodes; try again")
+
+    def incorporate(self, batch: Sequence[Incorporation], provenance: Provenance) -> list[Outcome]:
+        """Replace what these facts said with what they say now, and acknowledge them; one outcome an item."""
+        if not batch:
+            return []
+        return self.write(lambda conn: incorporate(conn, self.facts.tables, self.tables, batch, provenance))
+
+
+def open_graph_store(
+    url: str | None = None, *, facts: FactStore, graph: str = DEFAULT_GRAPH, registry: str = DEFAULT_REGISTRY
+) -> GraphStore:
+    """The graph beside an open fact store.
+
+    :param url: must be that of the fact store, or None for the same.
+    :raises Unavailable: the database is not migrated; run ``harvester migrate``.
+    """
+    require_current(facts.db, graph_migrations(graph, registry))
+    with facts.db.transaction() as conn:
+        tables = graph_tables(conn, graph, registry)
+    return GraphStore(facts, tables)
