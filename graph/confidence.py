@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 SCALE = 10**15
+DIGITS = 12
 
 
 @lru_cache(maxsize=4_096)
@@ -37,7 +38,7 @@ class Strength:
     @property
     def confidence(self) -> float:
         """1 - product over the counting observations of (1 - c)."""
-        return 1.0 if self.certain else -math.expm1(-self.weight / SCALE)
+        return 1.0 if self.certain else round(-math.expm1(-self.weight / SCALE), DIGITS)
 
 
 def combine_confidence(values: Iterable[float]) -> float:

@@ -1,19 +1,33 @@
 """GraphStore: the graph's public face. Every method is one transaction, repeated when another writer got in between."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from psycopg import Connection
 
-from facts import FactStore
-from facts.connections import Database
 from facts.errors import Busy
 from facts.migrations import require_current
 from graph.engine import InterruptedWriteError
+from graph.hand import Writing, upsert_edge, upsert_node
 from graph.incorporate import incorporate
-from graph.model import Incorporation, Outcome, Provenance
+from graph.model import (
+    Author,
+    EdgeUpsert,
+    Incorporation,
+    NodeUpsert,
+    Outcome,
+    Provenance,
+    UpsertedEdge,
+    UpsertedNode,
+)
 from graph.migrations import graph_migrations
 from graph.tables import DEFAULT_GRAPH, DEFAULT_REGISTRY, GraphTables, graph_tables
+
+if TYPE_CHECKING:
+    from facts import FactStore
+    from facts.connections import Database
 
 T = TypeVar("T")
 RESTARTS = 20
@@ -53,6 +67,17 @@ class GraphStore:
         if not batch:
             return []
         return self.write(lambda conn: incorporate(conn, self.facts.tables, self.tables, batch, provenance))
+
+    def upsert_node(self, asked: NodeUpsert, author: Author) -> UpsertedNode:
+        """Assert a node by hand."""
+        return self.write(lambda conn: upsert_node(self._writing(conn, author), asked))
+
+    def upsert_edge(self, asked: EdgeUpsert, author: Author) -> UpsertedEdge:
+        """Assert an edge by hand; its endpoints must exist."""
+        return self.write(lambda conn: upsert_edge(self._writing(conn, author), asked))
+
+    def _writing(self, conn: Connection, author: Author) -> Writing:
+        return Writing(conn, self.facts.tables, self.tables, author)
 
 
 def open_graph_store(

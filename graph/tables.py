@@ -10,7 +10,7 @@ from facts.sqlfiles import Queries, load_queries
 
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
-_FILES = ("engine", "edges", "sources", "labels")
+_FILES = ("engine", "edges", "sources", "labels", "hand")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +33,7 @@ class GraphTables:
     edges: Queries
     sources: Queries
     labels: Queries
+    hand: Queries
     label_ids: LabelIds
 
 

@@ -91,6 +91,7 @@ CREATE TABLE {registry}.mention (
     PRIMARY KEY (origin, pos)
 );
 CREATE INDEX mention_form ON {registry}.mention (node_id, form, rank);
+CREATE INDEX mention_by_hand ON {registry}.mention (named_key) WHERE origin < 0;
 CREATE INDEX mention_name ON {registry}.mention (node_id, namespace, rank) WHERE named;
 
 -- The lowest-ranked spelling of each form of a node: its alias list, and the table that name search reads.
@@ -125,6 +126,7 @@ CREATE TABLE {registry}.observation (
     CONSTRAINT observation_confidence_is_a_probability CHECK (confidence BETWEEN 0 AND 1)
 );
 CREATE INDEX observation_edge ON {registry}.observation (edge_id, rank);
+CREATE INDEX observation_by_hand ON {registry}.observation (from_key, to_key, predicate_key) WHERE origin < 0;
 CREATE INDEX observation_loop ON {registry}.observation (source_id) WHERE edge_id IS NULL;
 
 -- A hand assertion and the facts it cites (with the version cited: an edited fact makes the citation stale).
