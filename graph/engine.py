@@ -12,7 +12,7 @@ and after. The steps keep one order, and inside a step the order of keys, so tha
 The caller has locked the facts, opened the transaction, and starts anew on InterruptedWriteError.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from typing import TypeVar
@@ -115,16 +115,21 @@ def replace_contributions(
     scope_keys: dict[int, str],
     epoch: int,
     first: frozenset[int] = frozenset(),
+    exclusive: frozenset[str] = frozenset(),
+    verify: Callable[[], None] | None = None,
 ) -> Effect:
     """Apply the changes in this transaction.
 
     :param scope_keys: source id -> scope key, for every source cited before or after.
     :param epoch: the merge epoch under which the rows were resolved.
     :param first: sources that the graph has never referred to before (their evidence needs no look-up).
+    :param exclusive: nodes to lock exclusively whatever happens to them; ``verify`` runs once all locks are held.
     :raises InterruptedWriteError: start the transaction again. NotFound: a hand edge names a node that is not there.
     """
     delta = Delta.of(changes)
-    nodes = _lock_nodes(conn, tables, delta)
+    nodes = _lock_nodes(conn, tables, delta, exclusive)
+    if verify is not None:
+        verify()
     if epoch != current_epoch(conn, tables):
         raise InterruptedWriteError("keys were merged meanwhile")
     refresh = _write_mentions(conn, tables, delta, nodes)
@@ -157,12 +162,12 @@ def redirects_of(conn: Connection, tables: GraphTables, keys: Iterable[str]) -> 
     return dict(rows)
 
 
-def _lock_nodes(conn: Connection, tables: GraphTables, delta: Delta) -> _Nodes:
-    keys = sorted(delta.keys)
+def _lock_nodes(conn: Connection, tables: GraphTables, delta: Delta, exclusive: frozenset[str]) -> _Nodes:
+    keys = sorted(delta.keys | (exclusive if delta.keys else set()))
     if not keys:
         return _Nodes({}, {}, {})
     created = _insert_missing(conn, tables, keys, delta.added_mentions)
-    weakened = delta.weakened
+    weakened = delta.weakened | exclusive
     if weakened:
         exclusively = [key in weakened for key in keys]
         query, parameters = tables.engine.lock_nodes, {"keys": texts(keys), "exclusively": flags(exclusively)}
@@ -170,7 +175,7 @@ def _lock_nodes(conn: Connection, tables: GraphTables, delta: Delta) -> _Nodes:
         query, parameters = tables.engine.share_nodes, {"keys": texts(keys)}
     rows = conn.execute(query, parameters).fetchall()
     nodes = _Nodes({key: number for number, key, _ in rows}, {key: spaces for _, key, spaces in rows}, created)
-    missing = [key for key in keys if key not in nodes.ids]
+    missing = [key for key in keys if key not in nodes.ids and key not in exclusive]
     if missing:
         _explain_missing(missing, delta)
     return nodes
@@ -189,7 +194,8 @@ def _insert_missing(conn: Connection, tables: GraphTables, keys: list[str], ment
     known = {key for (key,) in conn.execute(tables.engine.known_nodes, {"keys": texts(keys)})}
     fresh: dict[str, list[Mention]] = {}
     for mention in mentions:
-        if mention.node_key not in known and mention.namespace != NOWHERE:
+        held = mention.namespace == NOWHERE and mention.attached is None
+        if mention.node_key not in known and not held:
             fresh.setdefault(mention.node_key, []).append(mention)
     if not fresh:
         return {}
@@ -211,7 +217,8 @@ def _shown(key: str, mentions: list[Mention]) -> tuple[str, str, str, str, str, 
     aliases: dict[str, str] = {}
     for mention in mentions:
         aliases.setdefault(mention.form, mention.spelling)
-    namespaces = sorted({mention.namespace for mention in mentions if mention.named})
+    places = {mention.namespace for mention in mentions if mention.named}
+    namespaces = sorted(places - {NOWHERE}) or [""]
     return key, first.kind, first.spelling, texts(aliases.values()), texts(namespaces), first.writer
 
 

@@ -16,13 +16,17 @@ from graph.model import (
     Author,
     EdgeUpsert,
     Incorporation,
+    MergeRecord,
     NodeUpsert,
     Outcome,
     Provenance,
+    Removal,
     UpsertedEdge,
     UpsertedNode,
 )
+from graph.merging import Merging, merge_nodes, unmerge_nodes
 from graph.migrations import graph_migrations
+from graph.removal import Removing, delete_edge, delete_node, remove_evidence
 from graph.tables import DEFAULT_GRAPH, DEFAULT_REGISTRY, GraphTables, graph_tables
 
 if TYPE_CHECKING:
@@ -75,6 +79,40 @@ class GraphStore:
     def upsert_edge(self, asked: EdgeUpsert, author: Author) -> UpsertedEdge:
         """Assert an edge by hand; its endpoints must exist."""
         return self.write(lambda conn: upsert_edge(self._writing(conn, author), asked))
+
+    def delete_node(self, key: str, *, namespace: str | None = None, requeue: bool = True) -> bool:
+        """Take a node away with its edges; the facts behind it go back on the queue unless asked not to."""
+        return self.write(lambda conn: delete_node(self._removing(conn, requeue), key, namespace))
+
+    def delete_edge(
+        self, from_key: str, to_key: str, predicate_key: str, *, namespace: str | None = None, requeue: bool = True
+    ) -> bool:
+        """Take an edge away, whoever stated it."""
+        return self.write(
+            lambda conn: delete_edge(self._removing(conn, requeue), from_key, to_key, predicate_key, namespace)
+        )
+
+    def remove_evidence(self, scope_key: str, *, namespace: str | None = None, requeue: bool = True) -> Removal:
+        """Take away all that stands on one fact."""
+        return self.write(lambda conn: remove_evidence(self._removing(conn, requeue), scope_key, namespace))
+
+    def merge_nodes(
+        self, from_key: str, into_key: str, reason: str, author: Author, *, namespace: str | None = None
+    ) -> MergeRecord:
+        """Record that two keys are one; every row keeps the key as named, so it can be taken back exactly."""
+        return self.write(
+            lambda conn: merge_nodes(self._merging(conn, author), from_key, into_key, reason, namespace)
+        )
+
+    def unmerge_nodes(self, merge_id: int, author: Author) -> MergeRecord:
+        """Take a merge back."""
+        return self.write(lambda conn: unmerge_nodes(self._merging(conn, author), merge_id))
+
+    def _removing(self, conn: Connection, requeue: bool) -> Removing:  # noqa: FBT001 - the callers name it
+        return Removing(conn, self.facts.tables, self.tables, requeue)
+
+    def _merging(self, conn: Connection, author: Author) -> Merging:
+        return Merging(conn, self.tables, author.agent_id)
 
     def _writing(self, conn: Connection, author: Author) -> Writing:
         return Writing(conn, self.facts.tables, self.tables, author)

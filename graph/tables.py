@@ -10,7 +10,7 @@ from facts.sqlfiles import Queries, load_queries
 
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
-_FILES = ("engine", "edges", "sources", "labels", "hand")
+_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,8 @@ class GraphTables:
     sources: Queries
     labels: Queries
     hand: Queries
+    removal: Queries
+    merging: Queries
     label_ids: LabelIds
 
 

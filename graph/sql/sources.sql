@@ -36,11 +36,6 @@ SELECT w.scope_key, w.owner FROM unnest(%(scope_keys)s::text[], %(owners)s::text
 ORDER BY w.scope_key COLLATE "C"
 ON CONFLICT (scope_key) DO NOTHING
 
--- name: delete_sources
--- Sources that no ledger row and no citation needs any more.
-DELETE FROM {registry}.source s
-WHERE s.id = ANY (%(ids)s::bigint[]) AND NOT EXISTS (SELECT FROM {registry}.citation c WHERE c.source_id = s.id)
-
 -- name: strike_ledger
 -- A fact that is gone leaves the ledger.
 UPDATE {registry}.source SET extraction = NULL WHERE id = ANY (%(ids)s::bigint[])
@@ -67,10 +62,6 @@ WHERE c.assertion_id = ANY (%(ids)s::bigint[]) ORDER BY c.assertion_id, c.attach
 -- name: assertions_citing
 -- Hand assertions that cite these sources.
 SELECT DISTINCT assertion_id FROM {registry}.citation WHERE source_id = ANY (%(ids)s::bigint[]) ORDER BY assertion_id
-
--- name: withdraw_citations
--- Hand assertions no longer cite these sources.
-DELETE FROM {registry}.citation WHERE source_id = ANY (%(ids)s::bigint[])
 
 -- name: delete_assertions
 -- Hand assertions that fall.
