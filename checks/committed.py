@@ -11,7 +11,7 @@ ALLOWED_HOSTS = re.compile(
     r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]"
     r"|(?:.+\.)?(?:example|test|invalid)|(?:.+\.)?example\.(?:com|org|net)"  # reserved names
     r"|www\.w3\.org|json-schema\.org|www\.apache\.org"  # name spaces of standards, the licence
-    r"|host|db|postgres|user|harvester"  # placeholders in a URL's pattern
+    r"|\w|host|db|postgres|user|harvester"  # placeholders in the pattern of a URL
     r"|[.-]*"
 )
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+|tmp/(?:desk|tool))/")
