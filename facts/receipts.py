@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from facts.errors import Conflict
 from facts.parameters import numbers, texts
@@ -50,6 +50,31 @@ class CitedFact:
     owner_session_id: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaimedFact:
+    """A fact under the claimer's lease; `attempts` counts this one. A tombstone's value may be gone."""
+
+    fact_id: int
+    scope_key: str
+    key: str
+    value: Any
+    etag: int
+    deleted: bool
+    session_id: str | None
+    agent_id: str | None
+    shared: bool
+    tags: tuple[str, ...]
+    attempts: int
+
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...]) -> ClaimedFact:
+        """A row of the claims in `sql/claims.sql`."""
+        return cls(
+            fact_id=row[0], scope_key=row[1], key=row[2], value=row[3], etag=row[4], deleted=row[5], session_id=row[6],
+            agent_id=row[7], shared=row[8], tags=tuple(row[9] or ()), attempts=row[10],
+        )  # fmt: skip
+
+
 class RefusedOutcome(StrEnum):
     STALE = "stale"
     GONE = "gone"
@@ -84,7 +109,10 @@ def lock_pending(conn: Connection, tables: FactTables, receipts: Sequence[Receip
             "etags": numbers(receipt.etag for receipt in receipts),
         },
     ).fetchall()
-    return [LockedFact(fact_id=row[0], scope_key=row[1], etag=row[2], deleted=row[3], owner_session_id=row[4]) for row in rows]
+    return [
+        LockedFact(fact_id=row[0], scope_key=row[1], etag=row[2], deleted=row[3], owner_session_id=row[4])
+        for row in rows
+    ]
 
 
 def judge_refused(conn: Connection, tables: FactTables, receipts: Sequence[Receipt]) -> dict[str, Refusal]:
@@ -150,7 +178,10 @@ def lock_cited(conn: Connection, tables: FactTables, scope_keys: Sequence[str]) 
     if not scope_keys:
         return []
     rows = conn.execute(tables.receipts.lock_cited, {"scope_keys": texts(sorted(set(scope_keys)))}).fetchall()
-    return [LockedFact(fact_id=row[0], scope_key=row[1], etag=row[2], deleted=row[3], owner_session_id=row[5]) for row in rows]
+    return [
+        LockedFact(fact_id=row[0], scope_key=row[1], etag=row[2], deleted=row[3], owner_session_id=row[5])
+        for row in rows
+    ]
 
 
 def requeue(conn: Connection, tables: FactTables, scope_keys: Sequence[str]) -> int:

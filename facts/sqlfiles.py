@@ -49,9 +49,31 @@ def checked_identifier(name: str, *, argument: str) -> str:
     return name
 
 
+@cache
+def visible_fragments() -> dict[str, sql.Composable]:
+    """The one visibility predicate, over a facts row `f` and over anything `e` with a scope key and its fact's owner."""
+    text = resources.files("facts").joinpath("sql", "visible.sqlpart").read_text(encoding="utf-8")
+    columns = {
+        "visible": ("f.shared", "f.session_id", "f.key", "f.owner_session_id"),
+        "visible_scope_key": (
+            "(e.scope_key ^@ 'shared:')",
+            "split_part(e.scope_key, ':', 2)",
+            "regexp_replace(e.scope_key, '^(shared:|session:[^:]*:)', '')",
+            "e.owner_session_id",
+        ),
+    }
+    names = ("shared", "session", "key", "owner")
+    return {
+        placeholder: sql.SQL(text).format(
+            **{name: sql.SQL(column) for name, column in zip(names, expressions, strict=True)}
+        )
+        for placeholder, expressions in columns.items()
+    }
+
+
 def substitutions(identifiers: dict[str, str]) -> dict[str, sql.Composable]:
-    """`{facts}` is the quoted identifier, `{facts_name}` the same name as a text literal."""
-    names: dict[str, sql.Composable] = {}
+    """`{facts}` is the quoted identifier, `{facts_name}` the same name as a text literal, `{visible}` the predicate."""
+    names = dict(visible_fragments())
     for placeholder, name in identifiers.items():
         checked_identifier(name, argument=placeholder)
         names[placeholder] = sql.Identifier(name)

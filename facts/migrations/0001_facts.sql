@@ -133,3 +133,7 @@ CREATE TABLE {facts}.sessions (
     deleted_at timestamptz
 );
 CREATE INDEX sessions_parent_idx ON {facts}.sessions (parent_session_id);
+
+-- Microseconds since 1970, as cursors carry them, and back; exact, which to_timestamp(double) is not.
+CREATE FUNCTION {facts}.moment(microseconds bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN timestamptz 'epoch' + microseconds * interval '1 microsecond';

@@ -1,0 +1,162 @@
+-- name: read_uncrawled
+-- Pending facts, oldest first, tombstones included; those under a running lease are left out, parked ones are not.
+SELECT f.id, f.scope_key, f.key, f.value, f.agent_id, f.session_id, f.shared, f.transient, f.tags, f.created_at,
+    f.updated_at, f.deleted_at, f.etag, f.last_crawled_at, f.owner_session_id, f.pinned,
+    coalesce(l.parked, false), l.last_error
+FROM {facts}.facts AS f LEFT JOIN {facts}.crawl_leases AS l ON l.fact_id = f.id AND l.etag = f.etag
+WHERE f.last_crawled_at IS NULL
+    AND f.id > %(after_id)s
+    AND (l.fact_id IS NULL OR l.parked OR l.leased_until <= now())
+    AND (%(likes)s::text[] IS NULL OR f.key LIKE ANY (%(likes)s))
+    AND {visible}
+ORDER BY f.id
+LIMIT %(limit)s;
+
+-- name: lock_marks
+-- The facts of a caller's receipts, in key order, as they are once locked.
+SELECT f.id, f.scope_key, f.etag, f.last_crawled_at IS NOT NULL, f.deleted_at IS NOT NULL, f.pinned
+FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
+    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
+WHERE {visible}
+ORDER BY f.scope_key COLLATE "C"
+FOR NO KEY UPDATE OF f;
+
+-- name: lock_failures
+-- Which of these facts are parked or backed off.
+SELECT l.fact_id FROM {facts}.crawl_leases AS l
+WHERE l.fact_id = ANY (%(fact_ids)s::bigint[]) AND (l.parked OR l.retry_at IS NOT NULL)
+ORDER BY l.fact_id
+FOR UPDATE;
+
+-- name: close_marked
+-- Acknowledged by hand: the rows are locked by this transaction already; the graph's references are not judged.
+WITH held AS MATERIALIZED (
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l
+    WHERE l.fact_id = ANY (%(fact_ids)s::bigint[])
+    ORDER BY l.fact_id
+    FOR UPDATE
+), cleared AS (
+    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
+)
+UPDATE {facts}.facts SET last_crawled_at = now() WHERE id = ANY (%(fact_ids)s::bigint[]);
+
+-- name: reopen_marked
+-- Back on the queue; the rows are locked by this transaction already, and their failures with them.
+WITH cleared AS (
+    DELETE FROM {facts}.crawl_leases WHERE fact_id = ANY (%(failed_ids)s::bigint[])
+)
+UPDATE {facts}.facts SET last_crawled_at = NULL
+WHERE id = ANY (%(fact_ids)s::bigint[]) AND last_crawled_at IS NOT NULL;
+
+-- name: close_below
+-- A prefix flush: live facts below the prefix are acknowledged; conditions hold on the rows as locked.
+WITH target AS MATERIALIZED (
+    SELECT f.id, f.scope_key, f.last_crawled_at IS NOT NULL AS crawled
+    FROM {facts}.facts AS f
+    WHERE f.key LIKE %(like)s AND f.deleted_at IS NULL AND {visible}
+    ORDER BY f.scope_key COLLATE "C"
+    FOR NO KEY UPDATE OF f
+), held AS MATERIALIZED (
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l
+    WHERE l.fact_id IN (SELECT id FROM target WHERE NOT crawled)
+    ORDER BY l.fact_id
+    FOR UPDATE
+), cleared AS (
+    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
+), closed AS (
+    UPDATE {facts}.facts AS f SET last_crawled_at = now() FROM target
+    WHERE f.id = target.id AND NOT target.crawled AND f.deleted_at IS NULL
+    RETURNING f.id
+)
+SELECT (SELECT count(*) FROM closed), (SELECT count(*) FROM target),
+    ARRAY(SELECT scope_key FROM target WHERE crawled ORDER BY scope_key COLLATE "C" LIMIT %(listed)s);
+
+-- name: reopen_below
+-- A prefix requeue, tombstones included; a pending fact counts only when it had failed.
+WITH target AS MATERIALIZED (
+    SELECT f.id, f.scope_key, f.last_crawled_at IS NOT NULL AS crawled
+    FROM {facts}.facts AS f
+    WHERE f.key LIKE %(like)s AND {visible}
+    ORDER BY f.scope_key COLLATE "C"
+    FOR NO KEY UPDATE OF f
+), held AS MATERIALIZED (
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l
+    WHERE l.fact_id IN (SELECT id FROM target) AND (l.parked OR l.retry_at IS NOT NULL)
+    ORDER BY l.fact_id
+    FOR UPDATE
+), cleared AS (
+    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
+), opened AS (
+    UPDATE {facts}.facts AS f SET last_crawled_at = NULL FROM target
+    WHERE f.id = target.id AND target.crawled
+), affected AS MATERIALIZED (
+    SELECT id FROM target WHERE crawled OR id IN (SELECT fact_id FROM held)
+)
+SELECT (SELECT count(*) FROM affected), (SELECT count(*) FROM target),
+    ARRAY(
+        SELECT scope_key FROM target WHERE id NOT IN (SELECT id FROM affected)
+        ORDER BY scope_key COLLATE "C" LIMIT %(listed)s
+    );
+
+-- name: statistics
+-- The state of the queue, of one namespace when `likes` is given; what no rule covers waits for agents.
+SELECT
+    count(*),
+    count(*) FILTER (WHERE l.leased_until > now() AND NOT l.parked),
+    count(*) FILTER (WHERE l.parked),
+    count(*) FILTER (WHERE f.deleted_at IS NOT NULL),
+    count(*) FILTER (WHERE (
+        %(covers_everything)s
+        OR f.key LIKE ANY (%(covered_keys)s::text[])
+        OR (
+            f.deleted_at IS NULL AND f.value @@ %(covered_values)s::jsonpath
+            AND NOT f.key ^@ ANY (%(uncovered_prefixes)s::text[])
+        )
+        OR (%(covers_pinned_tombstones)s AND f.deleted_at IS NOT NULL AND f.pinned)
+    ) IS NOT TRUE),
+    min(f.updated_at),
+    min(l.retry_at) FILTER (WHERE NOT l.parked)
+FROM {facts}.facts AS f LEFT JOIN {facts}.crawl_leases AS l ON l.fact_id = f.id AND l.etag = f.etag
+WHERE f.last_crawled_at IS NULL
+    AND (%(likes)s::text[] IS NULL OR f.key LIKE ANY (%(likes)s));
+
+-- name: last_crawled
+-- The newest acknowledgement.
+SELECT max(f.last_crawled_at) FROM {facts}.facts AS f
+WHERE f.last_crawled_at IS NOT NULL AND (%(likes)s::text[] IS NULL OR f.key LIKE ANY (%(likes)s));
+
+-- name: entries
+-- The queue as an operator looks at it, oldest first, with what befell each fact.
+SELECT f.id, f.scope_key, f.etag, f.deleted_at IS NOT NULL, f.updated_at, l.owner, l.leased_until, l.attempts,
+    l.retry_at, coalesce(l.parked, false), l.last_error
+FROM {facts}.facts AS f LEFT JOIN {facts}.crawl_leases AS l ON l.fact_id = f.id AND l.etag = f.etag
+WHERE f.last_crawled_at IS NULL
+    AND f.id > %(after_id)s
+    AND (%(scope_key)s::text IS NULL OR f.scope_key = %(scope_key)s)
+    AND (%(likes)s::text[] IS NULL OR f.key LIKE ANY (%(likes)s))
+    AND CASE %(state)s
+        WHEN 'parked' THEN l.parked
+        WHEN 'leased' THEN NOT l.parked AND l.leased_until > now()
+        WHEN 'failed' THEN NOT l.parked AND l.retry_at IS NOT NULL
+        WHEN 'due' THEN l.fact_id IS NULL OR (NOT l.parked AND l.leased_until <= now() AND coalesce(l.retry_at <= now(), true))
+        ELSE true
+    END
+ORDER BY f.id
+LIMIT %(limit)s;
+
+-- name: forgive
+-- Parked and backed-off facts are due again with attempts forgotten; all of them, or those named.
+WITH held AS MATERIALIZED (
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l
+    WHERE (l.parked OR (%(backed_off)s AND l.retry_at IS NOT NULL))
+        AND (
+            %(scope_keys)s::json IS NULL
+            OR l.fact_id IN (
+                SELECT f.id FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
+                    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
+            )
+        )
+    ORDER BY l.fact_id
+    FOR UPDATE
+)
+DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id;
