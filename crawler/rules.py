@@ -32,9 +32,9 @@ from crawler.errors import BadSetting
 from crawler.extractors.catalogue import build_extractor
 from crawler.extractors.contract import Extractor
 from crawler.extractors.shapes import KNOWN_SHAPES_PATH, is_known
-from crawler.patterns import like_below, like_pattern, regex_below, regex_source
 from facts.coverage import EVERYTHING, Coverage
 from facts.receipts import ClaimedFact
+from facts.patterns import Pattern, below, escape_like, parse_pattern
 
 Unmatched = Literal["pending", "acknowledge"]
 SHIPPED: Final = ("python-env", "git", "known-shapes")
@@ -161,16 +161,22 @@ def _checked(model: type[_File], config: Mapping[str, Any]) -> _File:
 
 
 def _rule(table: _RuleTable, at: int) -> Rule:
-    below = [literal for namespace in table.match_namespace if (literal := namespace.strip().strip("/"))]
-    likes = [*map(like_pattern, table.match), *(like for literal in below for like in like_below(literal))]
+    patterns = [parse_pattern(text) for text in table.match]
+    spaces = [space for text in table.match_namespace if (space := text.strip().strip("/"))]
+    likes = [pattern.like() for pattern in patterns]
+    likes += [like for space in spaces for like in (escape_like(space), below(f"{space}/"))]
     return Rule(
         name=table.name or f"rules[{at}]",
         extractor=build_extractor(table.extractor, table.options, confidence=table.confidence),
         like_patterns=tuple(likes),
-        regex=_any_of([*map(regex_source, table.match), *map(regex_below, below)]),
+        regex=_any_of([*map(_regex, patterns), *(f"{re.escape(space)}(?:/.*)?" for space in spaces)]),
         known_shapes=table.known_shapes,
         namespace=table.namespace,
     )
+
+
+def _regex(pattern: Pattern) -> str:
+    return ".*".join(re.escape(run) for run in pattern.runs)
 
 
 def _any_of(regexes: Iterable[str]) -> re.Pattern[str] | None:

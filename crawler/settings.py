@@ -6,6 +6,7 @@ Precedence: command-line option, then environment (``HARVESTER_<NAME>``), then t
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from crawler.errors import BadSetting
+from facts.reserved import RESERVED_PREFIXES, ReservedPrefix
 
 ENVIRONMENT_PREFIX: Final = "HARVESTER_"
 CONFIG_FILE: Final = "harvest.toml"
@@ -41,7 +43,9 @@ class Settings(BaseModel):
     graph_name: str = Field("knowledge", description="name of the AGE graph, which is its schema as well")
     registry_schema: str = Field("knowledge_registry", description="schema of the graph's own tables")
     pool_size: int = Field(4, ge=1, le=100, description="connections of one process to one database")
-    reserved_prefixes: tuple[str, ...] | None = Field(None, description="key prefixes kept for their owners")
+    reserved_prefixes: tuple[ReservedPrefix, ...] = Field(
+        RESERVED_PREFIXES, description="key prefixes kept for their owners, as a list of {prefix, write, read}"
+    )
     max_value_bytes: int = Field(1_048_576, ge=1024, description="largest fact value, encoded")
 
     batch_size: int = Field(1_000, ge=1, le=10_000, description="facts that one step claims")
@@ -59,8 +63,13 @@ class Settings(BaseModel):
 
     @field_validator("reserved_prefixes", mode="before")
     @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    def _decoded(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError("must be a JSON list of {prefix, write, read}") from error
 
     @field_validator("database_url")
     @classmethod
@@ -91,6 +100,10 @@ class Settings(BaseModel):
     @property
     def has_graph(self) -> bool:
         return self.graph_url != GRAPH_OFF
+
+    @property
+    def reserved_key_prefixes(self) -> list[str]:
+        return [each.prefix for each in self.reserved_prefixes]
 
     @property
     def pgdata(self) -> Path:

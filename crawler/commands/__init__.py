@@ -1,0 +1,13 @@
+"""The commands, one room each. A module's `add` puts its command on the app; what it needs is imported when it runs."""
+
+from __future__ import annotations
+
+import typer
+
+from crawler.commands import call, ingest, migrate, run
+
+
+def add_commands(app: typer.Typer) -> None:
+    """In the order of a first use."""
+    for room in (migrate, ingest, run, call):
+        room.add(app)

@@ -1,0 +1,49 @@
+"""From calls to answers and from errors to what agents read: the edge that every served surface goes through."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import psycopg
+import structlog
+
+from crawler.caller import Caller
+from crawler.registry import DEFAULT_BUDGET, call_tool
+from facts import FactStore
+from facts.errors import HarvesterError, domain_error
+from graph.store import GraphStore
+
+log = structlog.get_logger()
+
+
+def answer_call(
+    name: str,
+    arguments: Any,
+    *,
+    facts: FactStore,
+    graph: GraphStore | None,
+    caller: Caller,
+    budget: int = DEFAULT_BUDGET,
+) -> dict[str, Any]:
+    """``{"ok": true, "result"}`` or ``{"ok": false, "error": {"code", "message", "argument"?}}``; never raises."""
+    try:
+        result = call_tool(name, arguments, facts=facts, graph=graph, caller=caller, budget=budget)
+    except Exception as error:
+        return {"ok": False, "error": error_answer(error)}
+    return {"ok": True, "result": result}
+
+
+def error_answer(error: Exception) -> dict[str, Any]:
+    """A fault of this program is ``internal``: the answer carries a request id and no more, the log has the rest."""
+    known: Exception | None = error
+    if isinstance(error, psycopg.Error):
+        known = domain_error(error)
+    if not isinstance(known, HarvesterError) or known.code == "internal":
+        request_id = secrets.token_hex(6)
+        log.error("tool_failed", request_id=request_id, exc_info=error)
+        return {"code": "internal", "message": f"something failed inside; the log has it under {request_id}"}
+    answer: dict[str, Any] = {"code": known.code, "message": known.message}
+    if known.argument is not None:
+        answer["argument"] = known.argument
+    return answer

@@ -1,0 +1,232 @@
+"""The harvest step: claim, extract outside any transaction, incorporate (which acknowledges). Nothing else drains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final, TypeVar
+
+import structlog
+
+from crawler.extractors.contract import Extraction, Extractor, Failure
+from crawler.rules import Rule, RuleSet
+from facts import FactStore
+from facts.errors import Busy, HarvesterError, Unavailable
+from facts.queue import Backoff, FailedClaim, claim, fail, release
+from facts.receipts import ClaimedFact
+from graph.store import GraphStore
+from graph.model import Incorporation, Outcome, Provenance
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_LONGEST_ERROR: Final = 500
+_NOTHING_SAID: Final = Provenance(writer="harvester", extractor="none", version="1")
+log = structlog.get_logger()
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What became of claimed facts; adds up over steps and workers. ``failures`` counts by kind of failure."""
+
+    claimed: int = 0
+    acked: int = 0
+    stale: int = 0
+    gone: int = 0
+    failed: int = 0
+    tombstones: int = 0
+    empty: int = 0
+    nodes: int = 0
+    edges: int = 0
+    withdrawn: int = 0
+    skipped: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        for name in ("claimed", "acked", "stale", "gone", "failed", "tombstones", "empty",
+                     "nodes", "edges", "withdrawn", "skipped"):  # fmt: skip
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.failures.update(other.failures)
+
+    def as_json(self) -> dict[str, object]:
+        names = [name for name in self.__dataclass_fields__ if name != "failures"]
+        return {name: getattr(self, name) for name in names} | {"failures": dict(self.failures)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How much a step takes and how failures wait."""
+
+    batch_size: int = 1_000
+    lease_seconds: float = 60.0
+    backoff: Backoff = Backoff()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """Claimed facts that one extractor reads, so that they share a provenance."""
+
+    provenance: Provenance
+    extractor: Extractor | None
+    members: list[tuple[ClaimedFact, Rule | None]]
+
+
+class Harvester:
+    """Drains what its rules cover. Any number of them, in any processes, may work on one database."""
+
+    def __init__(self, facts: FactStore, graph: GraphStore, rules: RuleSet, *, owner: str, pace: Pace | None = None) -> None:
+        self._facts = facts
+        self._graph = graph
+        self._rules = rules
+        self._coverage = rules.coverage()
+        self._pace = pace or Pace()
+        self.owner = owner
+
+    def __repr__(self) -> str:
+        return f"Harvester(owner={self.owner!r}, rules={len(self._rules.rules)})"
+
+    def step(self) -> Tally:
+        """One batch; a tally with ``claimed == 0`` says that nothing is due now."""
+        tally = Tally()
+        claimed = self._claim()
+        tally.claimed = len(claimed)
+        failures: list[FailedClaim] = []
+        for group in self._grouped(claimed):
+            for fact, said in self._incorporated(group, tally):
+                tally.failed += 1
+                tally.failures[said.label] += 1
+                failures.append(
+                    FailedClaim(fact_id=fact.fact_id, etag=fact.etag, attempts=fact.attempts, error=said.message[:_LONGEST_ERROR])
+                )
+                log.warning("fact_failed", scope_key=fact.scope_key, attempt=fact.attempts, error=said.message[:_LONGEST_ERROR])
+        if failures:
+            self._facts.db.run(
+                lambda connection: fail(
+                    connection, self._facts.tables, failures, owner=self.owner, backoff=self._pace.backoff
+                )
+            )
+        return tally
+
+    def drain(self, *, on_step: Callable[[Tally], None] | None = None) -> Tally:
+        """Steps until nothing is due; facts that failed wait for their back-off and stay pending."""
+        total = Tally()
+        while True:
+            done = self.step()
+            total.add(done)
+            if on_step is not None:
+                on_step(done)
+            if done.claimed == 0:
+                return total
+
+    def release(self) -> int:
+        """Give back every lease that this harvester holds, attempts uncounted; for a stop in the middle of a batch."""
+        return self._facts.db.run(lambda connection: release(connection, self._facts.tables, owner=self.owner))
+
+    def _claim(self) -> list[ClaimedFact]:
+        return self._facts.db.run(
+            lambda connection: claim(
+                connection,
+                self._facts.tables,
+                owner=self.owner,
+                limit=self._pace.batch_size,
+                lease=self._pace.lease_seconds,
+                coverage=self._coverage,
+            )
+        )
+
+    def _grouped(self, claimed: Sequence[ClaimedFact]) -> Iterator[_Group]:
+        """Tombstones and uncovered facts are the empty extraction; they go first, with whatever provenance."""
+        routed = [(fact, None if fact.deleted else self._rules.rule_for(fact)) for fact in claimed]
+
+        def writer(member: tuple[ClaimedFact, Rule | None]) -> int:
+            return -1 if member[1] is None else self._rules.rules.index(member[1])
+
+        routed.sort(key=writer)
+        for at, members in groupby(routed, key=writer):
+            if at < 0:
+                yield _Group(provenance=_NOTHING_SAID, extractor=None, members=list(members))
+                continue
+            extractor = self._rules.rules[at].extractor
+            provenance = Provenance(writer=extractor.name, extractor=extractor.name, version=extractor.version)
+            yield _Group(provenance=provenance, extractor=extractor, members=list(members))
+
+    def _incorporated(self, group: _Group, tally: Tally) -> Iterator[tuple[ClaimedFact, Failure]]:
+        """Extract, write, count; what comes out are the facts that failed."""
+        said = _extract(group)
+        ready: list[Incorporation] = []
+        by_key: dict[str, ClaimedFact] = {}
+        for (fact, rule), one in zip(group.members, said, strict=True):
+            if isinstance(one, Failure):
+                yield fact, one
+                continue
+            by_key[fact.scope_key] = fact
+            namespace = None if rule is None else rule.namespace_for(fact.key)
+            ready.append(
+                Incorporation(
+                    scope_key=fact.scope_key, etag=fact.etag, namespace=namespace, nodes=one.nodes, edges=one.edges
+                )
+            )
+        for outcome in _guarded(lambda some: self._graph.incorporate(some, group.provenance), ready, _rejected):
+            fact = by_key[outcome.scope_key]
+            if outcome.outcome == "rejected":
+                yield fact, Failure(label="rejected by the graph", message=outcome.reason or "rejected by the graph")
+            else:
+                _count(tally, fact, outcome)
+
+
+def _extract(group: _Group) -> list[Extraction | Failure]:
+    if group.extractor is None:
+        return [Extraction()] * len(group.members)
+    extractor = group.extractor
+
+    def work(facts: Sequence[ClaimedFact]) -> list[Extraction | Failure]:
+        said = list(extractor.extract(facts))
+        if len(said) != len(facts):
+            raise HarvesterError(f"extractor {extractor.name} gave {len(said)} results for {len(facts)} facts")
+        return said
+
+    return _guarded(work, [fact for fact, _ in group.members], _extractor_failed)
+
+
+def _guarded(work: Callable[[Sequence[T]], list[R]], items: Sequence[T], failure: Callable[[T, Exception], R]) -> list[R]:
+    """All at once if that works, else by halves, down to the one item that raises: it alone fails.
+
+    A database that is away or busy is nobody's fault and passes through.
+    """
+    if not items:
+        return []
+    try:
+        return work(items)
+    except (Unavailable, Busy):
+        raise
+    except Exception as error:
+        if len(items) == 1:
+            log.debug("guarded", error=str(error), exc_info=True)
+            return [failure(items[0], error)]
+    half = len(items) // 2
+    return _guarded(work, items[:half], failure) + _guarded(work, items[half:], failure)
+
+
+def _extractor_failed(fact: ClaimedFact, error: Exception) -> Extraction | Failure:
+    return Failure(label=f"extractor: {type(error).__name__}", message=f"{type(error).__name__}: {error}")
+
+
+def _rejected(item: Incorporation, error: Exception) -> Outcome:
+    return Outcome(scope_key=item.scope_key, outcome="rejected", reason=f"{type(error).__name__}: {error}")
+
+
+def _count(tally: Tally, fact: ClaimedFact, outcome: Outcome) -> None:
+    if outcome.outcome == "stale":
+        tally.stale += 1
+    elif outcome.outcome == "gone":
+        tally.gone += 1
+    else:
+        tally.acked += 1
+        tally.tombstones += fact.deleted
+        tally.empty += not fact.deleted and not outcome.nodes and not outcome.edges
+        tally.nodes += outcome.nodes
+        tally.edges += outcome.edges
+        tally.withdrawn += outcome.withdrawn
+        tally.skipped += outcome.skipped

@@ -1,0 +1,158 @@
+"""Several harvesters on one database: a process each, watched by a parent that adds up what they did.
+
+A worker that dies is replaced; what it held comes back when its lease has run out, one fact at a time, so that a fact
+that kills workers is found and parked.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from typing import Any, Final
+
+import structlog
+
+from crawler.harvest import Harvester, Pace, Tally
+from crawler.heartbeat import Heartbeat
+from crawler.logs import configure_logs
+from crawler.loop import Stop, Waits, run_loop, stop_on_signals
+from crawler.rules import read_rules
+from crawler.settings import Settings
+from crawler.wiring import Stores, connect_stores
+from facts.errors import HarvesterError
+from facts.queue import Backoff
+
+log = structlog.get_logger()
+
+_MOST_REPLACEMENTS: Final = 20
+_CRASHED: Final = 70
+_LOOK_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a worker process is told; plain values, since it crosses to another process."""
+
+    url: str
+    settings: Settings
+    config: dict[str, Any]
+    once: bool
+
+
+def owner_name() -> str:
+    """Unique among all harvesters that ever ran: host, process and a random part."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def work(job: Job, stores: Stores, stop: Stop, on_step: Callable[[Tally], None] | None = None) -> Tally:
+    """One harvester in this process, until stopped or (``once``) until nothing is due."""
+    settings = job.settings
+    rules = read_rules(job.config, reserved_prefixes=settings.reserved_key_prefixes)
+    pace = Pace(
+        batch_size=settings.batch_size,
+        lease_seconds=settings.lease_seconds,
+        backoff=Backoff(
+            first_s=settings.backoff_seconds, most_s=settings.backoff_max_seconds, max_attempts=settings.max_attempts
+        ),
+    )
+    waits = Waits(
+        poll_min=settings.poll_min_seconds, poll_max=settings.poll_max_seconds, shutdown=settings.shutdown_seconds
+    )
+    harvester = Harvester(stores.facts, stores.needed_graph(), rules, owner=owner_name(), pace=pace)
+    beating = nullcontext() if rules.is_quick else Heartbeat(
+        url=job.url, schema=settings.facts_schema, owner=harvester.owner, lease_seconds=settings.lease_seconds
+    )  # fmt: skip
+    with stop_on_signals(stop, deadline=settings.shutdown_seconds), beating:
+        return run_loop(harvester, once=job.once, stop=stop, waits=waits, on_step=on_step)
+
+
+def run_workers(job: Job, count: int, stop: Stop, on_step: Callable[[Tally], None] | None = None) -> Tally:
+    """``count`` worker processes; returns when all have ended. A stop reaches them through the parent's signal."""
+    crew = _Crew(job, on_step)
+    with stop_on_signals(stop, deadline=job.settings.shutdown_seconds + 5):
+        for _ in range(count):
+            crew.start()
+        while crew.members:
+            crew.look()
+            if stop:
+                crew.stop()
+    return crew.total
+
+
+class _Crew:
+    def __init__(self, job: Job, on_step: Callable[[Tally], None] | None) -> None:
+        self._job = job
+        self._on_step = on_step
+        self._replaced = 0
+        self._stopping = False
+        self.members: dict[Pipe, SpawnProcess] = {}
+        self.total = Tally()
+
+    def start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_worker, args=(self._job, theirs), name="harvester-worker")
+        process.start()
+        theirs.close()
+        self.members[ours] = process
+
+    def look(self) -> None:
+        """Take what workers report; an end of the pipe is the end of its worker."""
+        for pipe in wait(list(self.members), timeout=_LOOK_SECONDS):
+            if not isinstance(pipe, Pipe):
+                continue
+            try:
+                done: Tally = pipe.recv()
+            except (EOFError, OSError):
+                self._ended(pipe)
+                continue
+            self.total.add(done)
+            if self._on_step is not None:
+                self._on_step(done)
+
+    def stop(self) -> None:
+        if self._stopping:
+            return
+        self._stopping = True
+        for process in self.members.values():
+            process.terminate()
+
+    def _ended(self, pipe: Pipe) -> None:
+        process = self.members.pop(pipe)
+        pipe.close()
+        process.join()
+        if process.exitcode == 0 or self._stopping:
+            return
+        self._replaced += 1
+        log.warning("worker_died", pid=process.pid, exit_code=process.exitcode)
+        if self._replaced > _MOST_REPLACEMENTS:
+            raise HarvesterError(f"{self._replaced} workers died; the log above says how")
+        time.sleep(min(0.1 * self._replaced, 2.0))
+        self.start()
+
+
+def _worker(job: Job, pipe: Pipe) -> None:
+    configure_logs(style=job.settings.log_format, level=job.settings.log_level)
+    stop = Stop()
+
+    def report(done: Tally) -> None:
+        try:
+            pipe.send(done)
+        except OSError:
+            stop.set()  # The parent is gone; nobody would stop this worker any more.
+
+    try:
+        with connect_stores(job.url, job.settings) as stores:
+            work(job, stores, stop, report)
+    except HarvesterError as error:
+        log.error("worker_failed", error=error.message)  # noqa: TRY400 - the message is for a person
+        raise SystemExit(_CRASHED) from error
