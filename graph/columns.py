@@ -1,6 +1,8 @@
-"""Columns of values as PostgreSQL array literals: four times faster to send than adapting each value by itself."""
+"""Columns of values as PostgreSQL array literals: several times faster to send than adapting each value by itself."""
 
 from collections.abc import Iterable
+
+_BETWEEN = "\x01"
 
 
 def _quoted(value: str | None) -> str:
@@ -10,15 +12,23 @@ def _quoted(value: str | None) -> str:
 
 
 def texts(values: Iterable[str | None]) -> str:
-    """For `%s::text[]` (json[] likewise)."""
-    return "{" + ",".join(map(_quoted, values)) + "}"
+    """For `%s::text[]`. The common case (no None, no U+0001) is escaped as one text."""
+    column = list(values)
+    if not column:
+        return "{}"
+    if None not in column:
+        joined = _BETWEEN.join(column)  # type: ignore[arg-type]
+        if joined.count(_BETWEEN) == len(column) - 1:
+            escaped = joined.replace("\\", "\\\\").replace('"', '\\"')
+            return '{"' + escaped.replace(_BETWEEN, '","') + '"}'
+    return "{" + ",".join(map(_quoted, column)) + "}"
 
 
 def numbers(values: Iterable[float | None]) -> str:
     """For `%s::bigint[]`, `int[]`, `numeric[]`; floats in shortest round-trip form for `float8[]`."""
-    return "{" + ",".join("NULL" if value is None else repr(value) for value in values) + "}"
+    return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
 
 
 def flags(values: Iterable[bool]) -> str:
     """For `%s::boolean[]`."""
-    return "{" + ",".join("t" if value else "f" for value in values) + "}"
+    return "{" + str(list(values))[1:-1] + "}"

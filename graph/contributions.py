@@ -5,6 +5,7 @@ All faults of one fact are collected; the fact is then rejected as a whole and n
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from facts.errors import InvalidArgument
 from graph.keys import (
@@ -91,9 +92,31 @@ def checked_kind_and_name(kind: object, name: object, identity: Identity) -> tup
     """Trimmed kind and name, and the key they give."""
     if identity not in _IDENTITIES:
         raise InvalidArgument(f"identity must be one of {', '.join(_IDENTITIES)}", argument="identity")
+    if isinstance(kind, str) and isinstance(name, str):
+        return _kind_and_name(kind, name, identity)
+    checked_text(kind, "kind", KIND_BYTES)
+    checked_text(name, "name", NAME_BYTES)
+    raise AssertionError("unreachable: one of the two is no text")
+
+
+@lru_cache(maxsize=65_536)
+def _kind_and_name(kind: str, name: str, identity: Identity) -> tuple[str, str, str]:
     shown_kind = checked_text(kind, "kind", KIND_BYTES)
     shown_name = checked_text(name, "name", NAME_BYTES)
     return shown_kind, shown_name, f"{kind_key(shown_kind)}:{form(shown_name, identity)}"
+
+
+def checked_predicate(predicate: object) -> tuple[str, str]:
+    """The trimmed predicate and its key."""
+    if isinstance(predicate, str):
+        return _predicate(predicate)
+    return checked_text(predicate, "predicate", PREDICATE_BYTES), ""
+
+
+@lru_cache(maxsize=16_384)
+def _predicate(predicate: str) -> tuple[str, str]:
+    shown = checked_text(predicate, "predicate", PREDICATE_BYTES)
+    return shown, predicate_key(shown)
 
 
 def checked_key(key: object, argument: str) -> str:
@@ -133,8 +156,7 @@ class _Derivation:
         self.listed.add(key)
 
     def edge(self, index: int, item: EdgeMention) -> None:
-        predicate = checked_text(item.predicate, "predicate", PREDICATE_BYTES)
-        predicate_form = predicate_key(predicate)
+        predicate, predicate_form = checked_predicate(item.predicate)
         confidence = checked_confidence(item.confidence)
         namespace = checked_namespace(item.namespace, self.namespace)
         ends = [self._endpoint(item.source, "from"), self._endpoint(item.target, "to")]
@@ -145,7 +167,7 @@ class _Derivation:
         self.observations.append(
             Observation(
                 self.origin, index, self.order, ends[0][0], ends[1][0], predicate_form, predicate, namespace,
-                confidence, self.provenance.writer, self.provenance.model,
+                confidence, self.provenance.writer, self.provenance.model, ends[0][0], ends[1][0],
             )  # fmt: skip
         )
 
@@ -169,7 +191,7 @@ class _Derivation:
         self.mentions.append(
             Mention(
                 self.origin, pos, self.order, key, spelled[0], spelled[1], named, weak, kind, namespace,
-                self.provenance.writer,
+                self.provenance.writer, key,
             )  # fmt: skip
         )
 

@@ -75,10 +75,19 @@ def counting(statements: Sequence[Statement]) -> list[Statement]:
     return list(winners.values())
 
 
+def _stated_once(only: Statement) -> EdgeState:
+    return EdgeState(
+        only.predicate, only.rank, only.model, Strength().plus(only.confidence), int(only.origin < 0), {only.writer: 1},
+        {only.namespace: 1}, only.keys[-EVIDENCE_SHOWN:],
+    )  # fmt: skip
+
+
 def recount(statements: Sequence[Statement]) -> EdgeState | None:
     """The state of an edge from all its statements (in order of attachment); None when there are none."""
     if not statements:
         return None
+    if len(statements) == 1:
+        return _stated_once(statements[0])
     strength = Strength()
     for statement in counting(statements):
         strength = strength.plus(statement.confidence)

@@ -8,6 +8,8 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 from psycopg import Connection
 
@@ -18,6 +20,7 @@ from graph.rows import Observation, OriginChange
 from graph.tables import GraphTables
 
 EdgeKey = tuple[int, int, str]
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +46,53 @@ def write_edges(
     dropped: Sequence[Observation],
     added: Sequence[Observation],
     node_ids: Mapping[str, int],
+    scope_keys: Mapping[int, str],
 ) -> EdgeEffect:
     """Bring edges and observations to what the changes say. All endpoint nodes are locked and in ``node_ids``."""
     touched = _changes_by_edge(changes, dropped, added, node_ids)
-    created = _insert_edges(conn, tables, touched)
+    created, fresh = _insert_edges(conn, tables, touched)
     locked = _lock_edges(conn, tables, [key for key in touched if key not in created])
     edge_ids = created | {key: edge.edge_id for key, edge in locked.items()}
     _write_observations(conn, tables, dropped, added, node_ids, edge_ids)
-    if created:
-        conn.execute(tables.edges.project_new_edges, {"ids": numbers(created.values()), **_labels(tables)})
+    _project_new(conn, tables, created, fresh, scope_keys)
     deleted = _update_edges(conn, tables, locked, touched)
     return EdgeEffect(created=len(created), deleted=deleted)
 
 
-def _labels(tables: GraphTables) -> dict[str, int]:
-    return {"label": tables.label_ids.rel, "node_label": tables.label_ids.node}
+def _project_new(
+    conn: Connection,
+    tables: GraphTables,
+    created: Mapping[EdgeKey, int],
+    fresh: Mapping[EdgeKey, EdgeState],
+    scope_keys: Mapping[int, str],
+) -> None:
+    if not created:
+        return
+    properties = [_properties(key, fresh[key], [scope_keys[source] for source in fresh[key].evidence]) for key in created]
+    conn.execute(
+        tables.edges.project_new_edges,
+        {
+            "ids": numbers(created.values()), "sources": numbers(key[0] for key in created),
+            "targets": numbers(key[1] for key in created), "properties": texts(properties),
+            "label": tables.label_ids.rel, "node_label": tables.label_ids.node,
+        },  # fmt: skip
+    )
+
+
+def _properties(key: EdgeKey, state: EdgeState, evidence: list[str] | None) -> str:
+    """The JSON text of an edge's AGE properties, left open for the members that only the database knows."""
+    members: dict[str, Any] = {
+        "predicate": state.predicate,
+        "predicate_key": key[2],
+        "confidence": state.strength.confidence,
+        "observations": state.strength.observations,
+        "asserted_by": sorted(state.writers),
+        "namespace": min((each for each in state.namespaces if each), default=None),
+        "model": state.model,
+    }
+    if evidence is not None:
+        members["evidence"] = evidence
+    return _encode(members)[:-1]
 
 
 def _edge_key(row: Observation, node_ids: Mapping[str, int]) -> EdgeKey:
@@ -96,26 +131,26 @@ def _by_edge(rows: Sequence[Observation], keys: tuple[int, ...]) -> dict[tuple[s
 
 def _insert_edges(
     conn: Connection, tables: GraphTables, touched: Mapping[EdgeKey, list[OriginOnEdge]]
-) -> dict[EdgeKey, int]:
+) -> tuple[dict[EdgeKey, int], dict[EdgeKey, EdgeState]]:
     """Insert edges that nothing in this write stated before; those that another origin states exist and are left out."""
-    fresh: list[tuple[EdgeKey, EdgeState]] = []
+    fresh: dict[EdgeKey, EdgeState] = {}
     for key, origins in touched.items():
         if not any(origin.before for origin in origins):
             state = recount([statement for origin in origins for statement in origin.after])
             if state is not None:
-                fresh.append((key, state))
+                fresh[key] = state
     if not fresh:
-        return {}
+        return {}, {}
     rows = conn.execute(
         tables.edges.insert_edges,
         {
-            "sources": numbers(key[0] for key, _ in fresh),
-            "targets": numbers(key[1] for key, _ in fresh),
-            "predicate_keys": texts(key[2] for key, _ in fresh),
-            **_state_columns([state for _, state in fresh]),
+            "sources": numbers(key[0] for key in fresh),
+            "targets": numbers(key[1] for key in fresh),
+            "predicate_keys": texts(key[2] for key in fresh),
+            **_state_columns(list(fresh.values())),
         },
     ).fetchall()
-    return {(source, target, predicate_key): number for number, source, target, predicate_key in rows}
+    return {(source, target, predicate_key): number for number, source, target, predicate_key in rows}, fresh
 
 
 def _state_columns(states: Sequence[EdgeState]) -> dict[str, str]:
@@ -128,10 +163,15 @@ def _state_columns(states: Sequence[EdgeState]) -> dict[str, str]:
         "certain": numbers(state.strength.certain for state in states),
         "weights": numbers(state.strength.weight for state in states),
         "hand": numbers(state.hand for state in states),
-        "writers": texts(json.dumps(state.writers, ensure_ascii=False) for state in states),
-        "namespaces": texts(json.dumps(state.namespaces, ensure_ascii=False) for state in states),
+        "writers": texts(_counts(tuple(state.writers.items())) for state in states),
+        "namespaces": texts(_counts(tuple(state.namespaces.items())) for state in states),
         "evidence": texts(numbers(state.evidence) for state in states),
     }
+
+
+@lru_cache(maxsize=4_096)
+def _counts(items: tuple[tuple[str, int], ...]) -> str:
+    return _encode(dict(items))
 
 
 def _lock_edges(conn: Connection, tables: GraphTables, keys: Sequence[EdgeKey]) -> dict[EdgeKey, _Locked]:
@@ -200,7 +240,11 @@ def _update_edges(
     kept = {number: state for number, state in after.items() if state is not None}
     if kept:
         conn.execute(tables.edges.update_edges, {"ids": numbers(kept), **_state_columns(list(kept.values()))})
-        conn.execute(tables.edges.project_edges, {"ids": numbers(kept), "label": tables.label_ids.rel})
+        keys = {edge.edge_id: key for key, edge in locked.items()}
+        properties = texts(_properties(keys[number], state, None) for number, state in kept.items())
+        conn.execute(
+            tables.edges.project_edges, {"ids": numbers(kept), "properties": properties, "label": tables.label_ids.rel}
+        )
     if gone:
         conn.execute(tables.edges.delete_edges, {"ids": numbers(gone), "label": tables.label_ids.rel})
     return len(gone)

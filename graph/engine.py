@@ -135,7 +135,7 @@ def replace_contributions(
     refresh = _write_mentions(conn, tables, delta, nodes)
     _refresh_nodes(conn, tables, refresh)
     _write_evidence(conn, tables, changes, nodes, scope_keys, first)
-    edges = write_edges(conn, tables, changes, delta.dropped_observations, delta.added_observations, nodes.ids)
+    edges = write_edges(conn, tables, changes, delta.dropped_observations, delta.added_observations, nodes.ids, scope_keys)
     deleted = _delete_empty(conn, tables, [nodes.ids[key] for key in delta.weakened])
     return Effect(
         nodes_created=frozenset(nodes.created),

@@ -10,6 +10,8 @@ from typing import Any
 
 from graph.model import ABSENT, EdgeMention, Incorporation, NamespaceArgument, NodeMention, NodeRef
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
 
 def _namespace(value: NamespaceArgument, inherited: str | None) -> str | None:
     return inherited if value is ABSENT else value  # type: ignore[return-value]
@@ -45,14 +47,12 @@ def _edge(item: EdgeMention | None, namespace: str | None) -> dict[str, Any] | N
 
 def extraction_text(item: Incorporation) -> str:
     """The ledger text of an incorporation."""
-    return json.dumps(
+    return _encode(
         {
             "namespace": item.namespace,
             "nodes": [_node(node, item.namespace) for node in item.nodes],
             "edges": [_edge(edge, item.namespace) for edge in item.edges],
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
+        }
     )
 
 

@@ -137,6 +137,8 @@ class Rows:
 
     def resolved(self, redirects: Mapping[str, str]) -> "Rows":
         """The same rows, each at the node that its named key resolves to."""
+        if not redirects and all(row.node_key == row.named_key for row in self.mentions):
+            return self
         return Rows(
             tuple(row.resolved(redirects.get(row.named_key, row.named_key)) for row in self.mentions),
             tuple(

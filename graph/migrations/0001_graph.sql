@@ -224,16 +224,3 @@ CREATE FUNCTION {registry}.node_properties(n {registry}.node) RETURNS ag_catalog
         'namespace', {registry}.shown_namespace(n.namespaces), 'created_by', n.created_by,
         'updated_at', to_char(n.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text::ag_catalog.agtype
 $$;
-
--- The AGE edge of an edge, with the 256 newest evidence keys.
-CREATE FUNCTION {registry}.edge_properties(e {registry}.edge) RETURNS ag_catalog.agtype LANGUAGE sql STABLE AS $$
-    SELECT json_build_object('predicate', e.predicate, 'predicate_key', e.predicate_key, 'confidence', e.confidence,
-        'observations', e.observations,
-        'evidence', coalesce((SELECT json_agg(s.scope_key ORDER BY k.place) FROM unnest(e.evidence) WITH ORDINALITY AS k(id, place)
-                              JOIN {registry}.source s ON s.id = k.id), '[]'::json),
-        'asserted_by', (SELECT json_agg(w ORDER BY w COLLATE "C") FROM jsonb_object_keys(e.writers) AS w),
-        'namespace', (SELECT min(w COLLATE "C") FROM jsonb_object_keys(e.namespaces) AS w WHERE w <> ''),
-        'model', e.model,
-        'first_seen', to_char(e.first_seen AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        'last_seen', to_char(e.last_seen AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text::ag_catalog.agtype
-$$;

@@ -74,17 +74,27 @@ SELECT w.id, ARRAY(SELECT k FROM (
 FROM unnest(%(ids)s::bigint[]) AS w(id)
 
 -- name: project_new_edges
--- REL rows for edges that were just made.
+-- REL rows for edges that were just made; their properties come written, but for the times.
 INSERT INTO {graph}."REL" (id, start_id, end_id, properties)
-SELECT ag_catalog._graphid(%(label)s, e.id), ag_catalog._graphid(%(node_label)s, e.source_id),
-       ag_catalog._graphid(%(node_label)s, e.target_id), {registry}.edge_properties(e)
-FROM {registry}.edge e WHERE e.id = ANY (%(ids)s::bigint[])
+SELECT ag_catalog._graphid(%(label)s, w.id), ag_catalog._graphid(%(node_label)s, w.source_id),
+       ag_catalog._graphid(%(node_label)s, w.target_id), (w.properties || times.members)::ag_catalog.agtype
+FROM unnest(%(ids)s::bigint[], %(sources)s::bigint[], %(targets)s::bigint[], %(properties)s::text[])
+         AS w(id, source_id, target_id, properties),
+     (SELECT ',"first_seen":"' || t || '","last_seen":"' || t || '"}}' AS members
+      FROM to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS t) AS times
 
 -- name: project_edges
 -- REL rows of edges that changed.
-UPDATE {graph}."REL" r SET properties = {registry}.edge_properties(e)
-FROM {registry}.edge e
-WHERE e.id = ANY (%(ids)s::bigint[]) AND r.id OPERATOR(ag_catalog.=) ag_catalog._graphid(%(label)s, e.id)
+UPDATE {graph}."REL" r
+SET properties = (w.properties
+    || ',"evidence":' || coalesce((SELECT json_agg(s.scope_key ORDER BY k.place)::text
+                                   FROM unnest(e.evidence) WITH ORDINALITY AS k(id, place)
+                                   JOIN {registry}.source s ON s.id = k.id), '[]')
+    || ',"first_seen":"' || to_char(e.first_seen AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    || '","last_seen":"' || to_char(e.last_seen AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"}}')::ag_catalog.agtype
+FROM unnest(%(ids)s::bigint[], %(properties)s::text[]) AS w(id, properties)
+JOIN {registry}.edge e ON e.id = w.id
+WHERE r.id OPERATOR(ag_catalog.=) ag_catalog._graphid(%(label)s, w.id)
 
 -- name: delete_edges
 -- Take away edges that nothing states any more.
