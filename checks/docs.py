@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 
 from checks.tree import ROOT, finish
@@ -69,15 +68,14 @@ def rule_keys() -> set[str]:
 
 
 def command_options(command: Any, path: str) -> Iterator[tuple[str, set[str]]]:
-    """Each command with its long options; `--help` goes without saying."""
-    if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
-            yield from command_options(inner, f"{path} {name}")
-        if not any(isinstance(parameter, click.Option) for parameter in command.params):
-            return
-    if not command.hidden:
-        spelled = {word for parameter in command.params for word in (*parameter.opts, *parameter.secondary_opts)}
-        yield path, {word for word in spelled if word.startswith("--") and word != "--help"}
+    """Each command with its long options; `--help` goes without saying, and so does a group without options."""
+    inner = getattr(command, "commands", {})
+    for name, one in inner.items():
+        yield from command_options(one, f"{path} {name}")
+    spelled = {word for parameter in command.params for word in (*parameter.opts, *parameter.secondary_opts)}
+    options = {word for word in spelled if word.startswith("--") and word != "--help"}
+    if not command.hidden and (options or not inner):
+        yield path, options
 
 
 def commands() -> dict[str, set[str]]:
