@@ -17,11 +17,11 @@ from crawler.demo.plot import NOTE_KEY, Plot, choose
 from crawler.errors import SourceFailed
 from crawler.harvest import Harvester
 from crawler.picture.page import render_page
-from crawler.rules import RuleSet
+from crawler.rules import RuleSet, read_rules
 from crawler.settings import Settings
 from crawler.sources.git import GitHistory
 from crawler.sources.python_env import PythonEnvironment
-from crawler.wiring import open_stores, rules_of
+from crawler.wiring import open_stores
 from facts.errors import HarvesterError
 from facts.scope_keys import scope_key
 from graph.keys import node_key, predicate_key
@@ -47,7 +47,8 @@ def run_demo(*, picture: Path = PICTURE, checkout: Path | None = None, console: 
     out.print(Text("Starting a PostgreSQL with Apache AGE in a scratch folder ...", style="dim"))
     with tempfile.TemporaryDirectory(prefix="harvester-demo-") as folder:
         settings = Settings(data_dir=Path(folder))
-        rules = rules_of({"include": ["python-env", "git", "known-shapes"]}, settings)
+        reserved = [each.prefix for each in settings.reserved_prefixes]
+        rules = read_rules({"include": ["python-env", "git", "known-shapes"]}, reserved_prefixes=reserved)
         with open_stores(settings, create=True) as stores:
             _Story(DemoDesk(stores=stores), rules, out).tell(picture, checkout or Path())
     show.ending(out, picture, time.monotonic() - started)
