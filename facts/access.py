@@ -57,8 +57,8 @@ NOBODY = AccessContext()
 class Writer:
     """Who stores and deletes. `role` None is an in-process caller: trusted with reserved prefixes and all shared facts.
 
-    `unrestricted` alone opens deletes with scope `all`. `granted_prefixes` are a crawler's explicit grants: shared facts
-    below them are the crawler's to delete.
+    `unrestricted` alone opens deletes with scope `all`. `granted_prefixes` are a crawler's explicit grants: it may
+    delete shared facts below them.
     """
 
     session_id: str | None = None

@@ -70,7 +70,7 @@ def _check_caller(scope: DeleteScope, writer: Writer) -> None:
 
 
 def _may_delete(row: tuple[Any, ...], writer: Writer, rules: ReservedRules) -> bool:
-    """Whether the writer may delete this row. One that it may not even see is answered as absent, others are refused."""
+    """Whether the writer may delete this row. A row out of its sight is absent, others are refused."""
     _, _, key, shared, owner = row
     if not shared or _any_owner(writer) or owner in writer.tree:
         return True

@@ -1,7 +1,7 @@
 """Erasing: what a fact said goes at once from every table of the fact store.
 
 The graph's share (ledger, surface forms, evidence, merge records) is the graph's: it runs in the same transaction, for
-the keys in `EraseResult.pinned`, and incorporates their tombstones; then nothing refers to them and they can be removed.
+the keys in `EraseResult.pinned`, and incorporates their tombstones; then nothing refers to them and purge removes them.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class CheckedFact:
 def check_batch(
     items: Sequence[StoreFactInput], writer: Writer, *, limits: FactLimits, rules: ReservedRules, single: bool = False
 ) -> list[CheckedFact]:
-    """The batch as it will be stored, or one error that lists every bad index: input first, then clashes, then rights."""
+    """The batch as it will be stored, or one error that lists every bad index: input, then clashes, then rights."""
     if writer.role is Role.AGENT_TUNER:
         raise NotPermitted("an agent-tuner can change nothing")
     if not 1 <= len(items) <= BATCH_FACTS:
@@ -136,9 +136,9 @@ def check_batch(
     faults: list[Fault] = []
     checked: list[CheckedFact] = []
     for index, item in enumerate(items):
-        found, value = _item_faults(index, item, writer, limits)
+        value, found = _checked_value(index, item, writer, limits)
         faults.extend(found)
-        if not found and value is not None:
+        if value is not None:
             owner = None if item.shared else writer.session_id
             checked.append(
                 CheckedFact(
@@ -181,27 +181,34 @@ def _check_writer(writer: Writer) -> None:
         raise InvalidArgument(fault, argument="agent_id")
 
 
-def _item_faults(
+def _checked_value(
     index: int, item: StoreFactInput, writer: Writer, limits: FactLimits
-) -> tuple[list[Fault], CleanValue | None]:
+) -> tuple[CleanValue | None, list[Fault]]:
+    """The item's value when nothing about the item is wrong, else what is."""
     faults = [
         Fault(index=index, argument=argument, message=message)
         for argument, message in (
             ("key", text_fault(item.key, KEY_BYTES, noun="a key")),
             ("tags", _tags_fault(item.tags)),
-            ("shared", None if isinstance(item.shared, bool) else "shared must be true or false"),
+            ("shared", _flag_fault(item.shared)),
             ("session_id", _scope_fault(item, writer)),
         )
         if message is not None
     ]
     value, fault = _clean(index, item.value, limits)
-    return ([*faults, fault] if fault is not None else faults), value
+    if fault is not None:
+        faults.append(fault)
+    return (None if faults else value), faults
 
 
 def _scope_fault(item: StoreFactInput, writer: Writer) -> str | None:
     if item.shared or writer.session_id is not None:
         return None
     return "a fact that is not shared needs a session; store it as shared or say which session writes"
+
+
+def _flag_fault(value: object) -> str | None:
+    return None if isinstance(value, bool) else "shared must be true or false"
 
 
 def _tags_fault(tags: object) -> str | None:

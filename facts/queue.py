@@ -1,4 +1,4 @@
-"""The harvesters' side of the crawl queue: claim by lease, heartbeat, back-off, parking. Expiry is the database's clock."""
+"""The harvesters' side of the crawl queue: claim by lease, heartbeat, back-off, parking; on the database's clock."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def fail(
     backoff: Backoff | None = None,
     jitter: Callable[[], float] = random.random,
 ) -> int:
-    """Record failed attempts; returns how many leases were still the caller's. A lost lease is somebody else's to judge."""
+    """Record failed attempts; returns how many leases were still the caller's: a lost one is another's to judge."""
     policy = backoff or Backoff()
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Reserved key prefixes: who may write, read and delete below them. Pure; SQL applies the same table through parameters."""
+"""Reserved key prefixes: who may write, read and delete below them. SQL applies the same table through parameters."""
 
 from __future__ import annotations
 

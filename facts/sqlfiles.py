@@ -51,7 +51,7 @@ def checked_identifier(name: str, *, argument: str) -> str:
 
 @cache
 def visible_fragments() -> dict[str, sql.Composable]:
-    """The one visibility predicate, over a facts row `f` and over anything `e` with a scope key and its fact's owner."""
+    """The one visibility predicate, over a facts row `f` and over any `e` with a scope key and its fact's owner."""
     text = resources.files("facts").joinpath("sql", "visible.sqlpart").read_text(encoding="utf-8")
     columns = {
         "visible": ("f.shared", "f.session_id", "f.key", "f.owner_session_id"),

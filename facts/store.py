@@ -33,9 +33,11 @@ from facts.tombstones import (
 from facts.uncrawled import (
     DEFAULT_PAGE,
     CrawlMark,
+    MarkRequest,
     MarkResult,
     QueuePage,
     QueueStatistics,
+    UncrawledQuery,
     queue_statistics,
     read_uncrawled,
     set_crawled,
@@ -183,11 +185,9 @@ class FactStore:
         cursor: str | None = None,
     ) -> QueuePage:
         """Pending facts within the reader's grant, oldest first."""
+        query = UncrawledQuery(key_prefix=key_prefix, namespace=namespace, limit=limit, cursor=cursor)
         with self.db.transaction() as conn:
-            return read_uncrawled(
-                conn, self.tables, access, rules=self.settings.reserved,
-                key_prefix=key_prefix, namespace=namespace, limit=limit, cursor=cursor,
-            )  # fmt: skip
+            return read_uncrawled(conn, self.tables, access, query, rules=self.settings.reserved)
 
     def set_crawled(
         self,
@@ -198,12 +198,8 @@ class FactStore:
         access: AccessContext = UNRESTRICTED,
     ) -> MarkResult:
         """Acknowledge by hand, or put back on the queue with `crawled=False`."""
-        return self.db.run(
-            lambda conn: set_crawled(
-                conn, self.tables, access, rules=self.settings.reserved,
-                marks=marks, key_prefix=key_prefix, crawled=crawled,
-            )
-        )  # fmt: skip
+        request = MarkRequest(marks=marks, key_prefix=key_prefix, crawled=crawled)
+        return self.db.run(lambda conn: set_crawled(conn, self.tables, access, request, rules=self.settings.reserved))
 
     def queue_statistics(self, *, coverage: Coverage = EVERYTHING, namespace: str | None = None) -> QueueStatistics:
         """The queue in numbers."""

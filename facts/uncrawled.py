@@ -55,6 +55,16 @@ class QueuedFact:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UncrawledQuery:
+    """Which pending facts: those below a literal prefix, or a namespace's, or all."""
+
+    key_prefix: str | None = None
+    namespace: str | None = None
+    limit: int = DEFAULT_PAGE
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class QueuePage:
     """Pending facts, oldest first, and the cursor to go on with."""
 
@@ -67,7 +77,16 @@ class CrawlMark:
     """One entry of set_crawled. With an etag it is conditional; without one it stomps; None is refused."""
 
     scope_key: str
-    etag: int | str | None | Absent = ABSENT
+    etag: int | str | Absent | None = ABSENT
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MarkRequest:
+    """Off the queue, or with `crawled` False back on it: exactly one of marks and prefix selects."""
+
+    marks: Sequence[CrawlMark] | None = None
+    key_prefix: str | None = None
+    crawled: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +119,17 @@ class QueueStatistics:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EntriesQuery:
+    """Which entries of the queue an operator wants to see; `after_id` goes on after a fact id."""
+
+    state: QueueState | str = QueueState.ANY
+    scope_key: str | None = None
+    key_prefix: str | None = None
+    limit: int = DEFAULT_PAGE
+    after_id: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class QueueEntry:
     """One pending fact as an operator sees it; the last six fields are a harvester's, None when none took it yet."""
 
@@ -120,18 +150,15 @@ def read_uncrawled(
     conn: Connection,
     tables: FactTables,
     access: AccessContext,
+    query: UncrawledQuery,
     *,
     rules: ReservedRules,
-    key_prefix: str | None = None,
-    namespace: str | None = None,
-    limit: int = DEFAULT_PAGE,
-    cursor: str | None = None,
 ) -> QueuePage:
     """One page of pending facts within the reader's grant."""
-    most = checked_count(limit, argument="limit", most=QUEUE_PAGE)
+    most = checked_count(query.limit, argument="limit", most=QUEUE_PAGE)
     parameters = {
-        "likes": key_likes(key_prefix=key_prefix, namespace=namespace),
-        "after_id": 0 if cursor is None else decode_cursor(cursor, _CURSOR, 1)[0],
+        "likes": key_likes(key_prefix=query.key_prefix, namespace=query.namespace),
+        "after_id": 0 if query.cursor is None else decode_cursor(query.cursor, _CURSOR, 1)[0],
         "limit": most + 1,
         **visible_parameters(access.at_work(), rules=rules),
     }
@@ -161,18 +188,17 @@ def set_crawled(
     conn: Connection,
     tables: FactTables,
     access: AccessContext,
+    request: MarkRequest,
     *,
     rules: ReservedRules,
-    marks: Sequence[CrawlMark] | None = None,
-    key_prefix: str | None = None,
-    crawled: bool = True,
 ) -> MarkResult:
     """Acknowledge by hand or requeue, by receipts or by prefix; exactly one of the two selects."""
-    if (marks is None) == (key_prefix is None):
+    marks, crawled = request.marks, request.crawled
+    if (marks is None) == (request.key_prefix is None):
         raise InvalidArgument("give scope keys or a key prefix, exactly one of them", argument="scope_keys")
     acl = visible_parameters(access.at_work(), rules=rules)
     if marks is None:
-        return _mark_below(conn, tables, below(checked_prefix(key_prefix)), acl, crawled=crawled)
+        return _mark_below(conn, tables, below(checked_prefix(request.key_prefix)), acl, crawled=crawled)
     checked = check_marks(marks)
     rows = conn.execute(tables.queue.lock_marks, {"scope_keys": texts(checked), **acl}, prepare=False).fetchall()
     locked = {row[1]: _Locked(*row) for row in rows}
@@ -195,7 +221,7 @@ def check_marks(marks: Sequence[CrawlMark]) -> dict[str, int | None]:
     checked: dict[str, int | None] = {}
     for index, mark in enumerate(marks):
         argument = f"scope_keys[{index}]"
-        if not isinstance(mark.scope_key, str) or not mark.scope_key or unstorable(mark.scope_key):
+        if not mark.scope_key or unstorable(mark.scope_key):
             raise InvalidArgument(f"{argument} is no scope key", argument=argument)
         if mark.scope_key in checked:
             raise InvalidArgument(f"{mark.scope_key} is named twice", argument=argument)
@@ -284,24 +310,20 @@ def queue_statistics(
 def queue_entries(
     conn: Connection,
     tables: FactTables,
-    *,
-    state: QueueState | str = QueueState.ANY,
-    scope_key: str | None = None,
-    key_prefix: str | None = None,
-    limit: int = DEFAULT_PAGE,
-    after_id: int = 0,
+    query: EntriesQuery | None = None,
 ) -> tuple[QueueEntry, ...]:
     """Pending facts with their leases and failures, for the operator."""
+    asked = query or EntriesQuery()
     try:
-        chosen = QueueState(state)
+        chosen = QueueState(asked.state)
     except ValueError:
         raise InvalidArgument(f"state must be one of {', '.join(QueueState)}", argument="state") from None
     parameters = {
         "state": chosen.value,
-        "scope_key": scope_key,
-        "likes": key_likes(key_prefix=key_prefix),
-        "limit": checked_count(limit, argument="limit"),
-        "after_id": after_id,
+        "scope_key": asked.scope_key,
+        "likes": key_likes(key_prefix=asked.key_prefix),
+        "limit": checked_count(asked.limit, argument="limit"),
+        "after_id": asked.after_id,
     }
     rows = conn.execute(tables.queue.entries, parameters, prepare=False).fetchall()
     return tuple(

@@ -1,4 +1,4 @@
-"""The reader's side of the one visibility predicate (`sql/visible.sqlpart`): its parameters, and look-ups by scope key."""
+"""The parameters of the one visibility predicate (`sql/visible.sqlpart`), and look-ups by scope key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_RULES = ReservedRules()
 def visible_parameters(
     access: AccessContext, *, rules: ReservedRules = DEFAULT_RULES, everything_granted: bool = True
 ) -> dict[str, Any]:
-    """The `acl_*` parameters. `everything_granted` False leaves granted prefixes out: scope `accessible` of a crawler."""
+    """The `acl_*` parameters; without `everything_granted` no granted prefixes: a crawler's scope `accessible`."""
     prefixes = list(access.granted_prefixes or ()) if everything_granted or access.only_granted else []
     guarded = rules.readable_below(ReadRule.UNRESTRICTED) + rules.readable_below(ReadRule.OWNER_TREE)
     return {

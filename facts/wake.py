@@ -73,7 +73,7 @@ class Wake:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WakeTimes:
-    """Seconds: the longest time without a look, how often the listener shows signs of life, pauses between reconnects."""
+    """Seconds: the longest time without a look, between signs of life, and between attempts to reconnect."""
 
     fallback_s: float = FALLBACK_S
     poll_s: float = 30.0

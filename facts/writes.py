@@ -50,7 +50,10 @@ def store_batch(
 
 
 def hold_session_open(conn: Connection, tables: FactTables, session_id: str, lineage: LineageResolver) -> None:
-    """Refuse a session that is deleted here or in the application's catalogue, and keep this one from being deleted until the transaction ends."""
+    """Refuse a session that is deleted, here or in the application's catalogue.
+
+    The lock keeps it from being deleted until the transaction ends.
+    """
     conn.execute(tables.writes.lock_session, {"session_id": session_id})
     row = conn.execute(tables.writes.session_deleted, {"session_id": session_id}).fetchone()
     if row == (True,) or lineage.gone(conn, [session_id]):
