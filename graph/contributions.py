@@ -149,10 +149,12 @@ class _Derivation:
         kind, name, key = checked_kind_and_name(item.kind, item.name, item.identity)
         namespace = checked_namespace(item.namespace, self.namespace)
         base = index * NODE_SLOTS
-        for slot, alias in enumerate(checked_aliases(item.aliases)):
-            self._mention(base + slot, key, (form(alias, item.identity), alias), kind=kind, namespace=namespace, named=False)
-        named_form = key.partition(":")[2]
-        self._mention(base + NODE_SLOTS - 1, key, (named_form, name), kind=kind, namespace=namespace, named=True)
+        if item.aliases:
+            for slot, alias in enumerate(checked_aliases(item.aliases)):
+                spelled = (form(alias, item.identity), alias)
+                self._mention(base + slot, key, spelled, kind=kind, namespace=namespace, named=False)
+        named = (key.partition(":")[2], name)
+        self._mention(base + NODE_SLOTS - 1, key, named, kind=kind, namespace=namespace, named=True)
         self.listed.add(key)
 
     def edge(self, index: int, item: EdgeMention) -> None:

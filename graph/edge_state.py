@@ -7,6 +7,7 @@ while a key counts in it; of the statements without keys one counts, the stronge
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from graph.confidence import Strength
 from graph.rows import Observation
@@ -14,8 +15,7 @@ from graph.rows import Observation
 EVIDENCE_SHOWN = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One live statement of an edge: an observation with the source ids it cites."""
 
     origin: int
@@ -47,8 +47,7 @@ class EdgeState:
     evidence: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OriginOnEdge:
+class OriginOnEdge(NamedTuple):
     """The statements of one fact on one edge, before and after a write."""
 
     origin: int

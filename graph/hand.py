@@ -155,10 +155,10 @@ def _renamespaced(writing: Writing, origins: Sequence[int], key: str, namespace:
     changes = []
     for origin, before in rows_of_origins(writing.conn, writing.tables, origins).items():
         mentions = tuple(
-            replace(row, namespace=namespace) if row.named_key == key and row.namespace != NOWHERE else row
+            row._replace(namespace=namespace) if row.named_key == key and row.namespace != NOWHERE else row
             for row in before.mentions
         )
-        observations = tuple(replace(row, namespace=namespace) for row in before.observations)
+        observations = tuple(row._replace(namespace=namespace) for row in before.observations)
         after = replace(before, mentions=mentions, observations=observations)
         if after != before:
             changes.append(OriginChange(origin, before, after))

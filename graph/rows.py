@@ -2,10 +2,13 @@
 
 An origin is a fact (its source id, positive) or a hand assertion (minus its id). Its position inside the extraction
 is fixed by the item, never by what stands before it, so that an item struck out by hand moves no other.
+
+Mentions and observations are named tuples: a drain makes millions of them, at a quarter of a frozen dataclass's cost.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 _WEAK_BIT = 61
 _MOVED_BIT = 60
@@ -31,8 +34,7 @@ def rank_of(*, weak: bool, moved: bool, hand: bool, order: int, pos: int) -> int
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """One form that an origin gives a node; ``named`` marks the row of the mention itself. Namespace '' is none."""
 
     origin: int
@@ -51,7 +53,7 @@ class Mention:
 
     def resolved(self, node_key: str) -> "Mention":
         """The same contribution, standing at this node."""
-        return self if node_key == self.node_key else replace(self, node_key=node_key)
+        return self if node_key == self.node_key else self._replace(node_key=node_key)
 
     @property
     def rank(self) -> int:
@@ -62,14 +64,10 @@ class Mention:
     @property
     def content(self) -> tuple[object, ...]:
         """All that makes two rows the same contribution, time of attachment apart."""
-        return (
-            self.pos, self.node_key, self.named_key, self.form, self.spelling, self.named, self.weak, self.kind,
-            self.namespace, self.writer, self.order,
-        )  # fmt: skip
+        return self[:-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """One statement of an edge by an origin, keys as named beside the keys they resolve to."""
 
     origin: int
@@ -91,7 +89,7 @@ class Observation:
         """The same statement, between these nodes."""
         if source_key == self.source_key and target_key == self.target_key:
             return self
-        return replace(self, source_key=source_key, target_key=target_key)
+        return self._replace(source_key=source_key, target_key=target_key)
 
     @property
     def loop(self) -> bool:
@@ -112,10 +110,7 @@ class Observation:
     @property
     def content(self) -> tuple[object, ...]:
         """All that makes two rows the same statement, time of attachment apart."""
-        return (
-            self.pos, self.source_key, self.target_key, self.from_key, self.to_key, self.predicate_key, self.predicate,
-            self.namespace, self.confidence, self.writer, self.model, self.order,
-        )  # fmt: skip
+        return self[:-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,6 @@ CREATE TABLE {registry}.node (
     created_by text NOT NULL,
     updated_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX node_namespaces ON {registry}.node USING gin (namespaces);
 
 -- What is shown of an edge, the exact sums behind its confidence, and how many rows name each writer and namespace.
 CREATE TABLE {registry}.edge (

@@ -1,0 +1,189 @@
+"""What readers get: nodes and edges as they are shown, with the evidence that the caller may see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from graph.queries import DEFAULT_SPACE
+
+DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """Scope keys that the caller may see. `stale`: cited by hand in a version that the fact no longer has."""
+
+    keys: tuple[str, ...] = ()
+    truncated: bool = False
+    stale: tuple[str, ...] = ()
+
+
+NO_EVIDENCE = Evidence()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeView:
+    """One node. `namespaces` names `default` when a contribution names none; `degree` is None where it isn't counted."""
+
+    node_key: str
+    kind: str
+    name: str
+    namespace: str | None
+    namespaces: tuple[str, ...]
+    aliases: tuple[str, ...]
+    evidence: tuple[str, ...]
+    evidence_truncated: bool
+    stale_evidence: tuple[str, ...]
+    degree: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EdgeView:
+    """One edge."""
+
+    from_key: str
+    to_key: str
+    predicate: str
+    predicate_key: str
+    namespace: str | None
+    namespaces: tuple[str, ...]
+    confidence: float
+    observations: int
+    evidence: tuple[str, ...]
+    evidence_truncated: bool
+    stale_evidence: tuple[str, ...]
+    asserted_by: tuple[str, ...]
+    model: str | None
+    first_seen: datetime
+    last_seen: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodePage:
+    """One page of nodes. `truncated`: the walk from the seeds was cut short; `cut`: arguments cut to their cap."""
+
+    nodes: tuple[NodeView, ...]
+    cursor: str | None
+    truncated: bool = False
+    cut: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EdgePage:
+    """One page of edges."""
+
+    edges: tuple[EdgeView, ...]
+    cursor: str | None
+    cut: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Neighbourhood:
+    """The node asked for (None: unknown), what lies around it, nearest first, and whether a cap cut it short."""
+
+    anchor: NodeView | None
+    nodes: tuple[NodeView, ...]
+    edges: tuple[EdgeView, ...]
+    truncated: bool
+    cut: tuple[str, ...] = ()
+
+
+def named_namespaces(stored: Iterable[str]) -> tuple[str, ...]:
+    """Stored namespaces under the names that callers use, in byte order."""
+    return tuple(sorted(space or DEFAULT_NAMESPACE for space in stored))
+
+
+def shown_namespace(stored: Iterable[str]) -> str | None:
+    """The smallest namespace named, None when none is."""
+    return min((space for space in stored if space != DEFAULT_SPACE), key=str.encode, default=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownNode:
+    """A node's own columns, before evidence and degree."""
+
+    id: int
+    key: str
+    kind: str
+    name: str
+    aliases: tuple[str, ...]
+    namespaces: tuple[str, ...]
+
+    @classmethod
+    def from_row(cls, row: tuple[object, ...]) -> ShownNode:
+        """From the columns id, key, kind, name, aliases, namespaces."""
+        number, key, kind, name, aliases, namespaces = row[:6]
+        return cls(
+            id=number, key=key, kind=kind, name=name, aliases=tuple(aliases), namespaces=tuple(namespaces)
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    def view(self, evidence: Evidence, degree: int | None) -> NodeView:
+        """The node as callers see it."""
+        return NodeView(
+            node_key=self.key,
+            kind=self.kind,
+            name=self.name,
+            namespace=shown_namespace(self.namespaces),
+            namespaces=named_namespaces(self.namespaces),
+            aliases=self.aliases,
+            evidence=evidence.keys,
+            evidence_truncated=evidence.truncated,
+            stale_evidence=evidence.stale,
+            degree=degree,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownEdge:
+    """An edge's own columns, before evidence."""
+
+    id: int
+    from_key: str
+    to_key: str
+    predicate: str
+    predicate_key: str
+    confidence: float
+    observations: int
+    writers: tuple[str, ...]
+    namespaces: tuple[str, ...]
+    model: str | None
+    first_seen: datetime
+    last_seen: datetime
+
+    @classmethod
+    def from_row(cls, row: tuple[object, ...]) -> ShownEdge:
+        """From the columns id, from key, to key, predicate, predicate key, confidence, observations, writers,
+        namespaces, model, first seen, last seen."""
+        (number, from_key, to_key, predicate, key, confidence, observations, writers, namespaces, model, first, last) = row[:12]
+        return cls(
+            id=number, from_key=from_key, to_key=to_key, predicate=predicate, predicate_key=key, confidence=confidence,
+            observations=observations, writers=tuple(writers), namespaces=tuple(namespaces), model=model,
+            first_seen=first, last_seen=last,
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    @property
+    def place(self) -> tuple[bytes, bytes, bytes]:
+        """The order of edges."""
+        return self.from_key.encode(), self.predicate_key.encode(), self.to_key.encode()
+
+    def view(self, evidence: Evidence) -> EdgeView:
+        """The edge as callers see it."""
+        return EdgeView(
+            from_key=self.from_key,
+            to_key=self.to_key,
+            predicate=self.predicate,
+            predicate_key=self.predicate_key,
+            namespace=shown_namespace(self.namespaces),
+            namespaces=named_namespaces(self.namespaces),
+            confidence=self.confidence,
+            observations=self.observations,
+            evidence=evidence.keys,
+            evidence_truncated=evidence.truncated,
+            stale_evidence=evidence.stale,
+            asserted_by=tuple(sorted(self.writers, key=str.encode)),
+            model=self.model,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+        )
