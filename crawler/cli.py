@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from crawler.commands import add_commands
@@ -65,14 +64,15 @@ def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
         code = app(args=arguments, standalone_mode=False)
-    except click.exceptions.Exit as ended:
+    except typer.Exit as ended:
         return ended.exit_code
-    except click.Abort:
+    except typer.Abort:
         return _INTERRUPTED
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:
+        # With usage and hint, as typer shows it; what a plain TyperException says is one line.
+        getattr(error, "show", lambda: complain(error.format_message()))()
         return error.exit_code
     except BrokenPipeError:
         return _closed_early()

@@ -39,9 +39,9 @@ class Invocation:
 
     @property
     def rules(self) -> RuleSet:
-        from crawler.rules import read_rules  # noqa: PLC0415 - not every command needs the extractors
+        from crawler.wiring import rules_of  # noqa: PLC0415 - not every command needs the stores
 
-        return read_rules(self.config, reserved_prefixes=self.settings.reserved_key_prefixes)
+        return rules_of(self.config, self.settings)
 
     @property
     def may_write_config(self) -> Path | None:

@@ -102,10 +102,6 @@ class Settings(BaseModel):
         return self.graph_url != GRAPH_OFF
 
     @property
-    def reserved_key_prefixes(self) -> list[str]:
-        return [each.prefix for each in self.reserved_prefixes]
-
-    @property
     def pgdata(self) -> Path:
         return self.data_dir / "pgdata"
 

@@ -7,12 +7,14 @@ something in (`ingest`, `call`, `demo`), so that a first try needs no set-up. A 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
+from crawler.rules import RuleSet, read_rules
 from crawler.settings import Settings
 from facts import FactStore, open_fact_store
 from facts.connections import Database
@@ -117,3 +119,8 @@ def fact_settings(settings: Settings) -> FactSettings:
         reserved=ReservedRules(settings.reserved_prefixes),
         pool_size=settings.pool_size,
     )
+
+
+def rules_of(config: Mapping[str, Any], settings: Settings) -> RuleSet:
+    """The rules of a decoded ``harvest.toml`` under these settings."""
+    return read_rules(config, reserved_prefixes=[each.prefix for each in settings.reserved_prefixes])

@@ -25,9 +25,8 @@ from crawler.harvest import Harvester, Pace, Tally
 from crawler.heartbeat import Heartbeat
 from crawler.logs import configure_logs
 from crawler.loop import Stop, Waits, run_loop, stop_on_signals
-from crawler.rules import read_rules
 from crawler.settings import Settings
-from crawler.wiring import Stores, connect_stores
+from crawler.wiring import Stores, connect_stores, rules_of
 from facts.errors import HarvesterError
 from facts.queue import Backoff
 
@@ -56,7 +55,7 @@ def owner_name() -> str:
 def work(job: Job, stores: Stores, stop: Stop, on_step: Callable[[Tally], None] | None = None) -> Tally:
     """One harvester in this process, until stopped or (``once``) until nothing is due."""
     settings = job.settings
-    rules = read_rules(job.config, reserved_prefixes=settings.reserved_key_prefixes)
+    rules = rules_of(job.config, settings)
     pace = Pace(
         batch_size=settings.batch_size,
         lease_seconds=settings.lease_seconds,

@@ -42,7 +42,9 @@ class PythonEnvironment:
         """The first distribution of each name wins, as it does for an import."""
         found: dict[str, Distribution | None] = {}
         for distribution in distributions() if self._path is None else distributions(path=list(self._path)):
-            name = distribution.metadata["Name"] if distribution.metadata is not None else None
+            # Broken installations have no metadata at all, whatever its type says.
+            about: Any = distribution.metadata
+            name = about["Name"] if about is not None else None
             if name:
                 found.setdefault(canonicalize_name(name), distribution)
             else:

@@ -1,5 +1,5 @@
 """The tools, one room per store they work on."""
 
-from crawler.tools import facts
+from crawler.tools import facts, graph_writes, incorporation, queue, tombstones
 
-TOOLS = (*facts.TOOLS,)
+TOOLS = (*facts.TOOLS, *tombstones.TOOLS, *queue.TOOLS, incorporation.graph_incorporate, *graph_writes.TOOLS)

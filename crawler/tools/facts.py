@@ -65,7 +65,7 @@ def _stored_json(stored: StoredFact) -> Answer:
 class ReadFacts(Arguments):
     key_pattern: str | None = Field(None, description="`*` or `%` is any run of characters, all else is literal")
     scope_keys: Texts | None = Field(None, description="exact facts, as scopeKey or evidence lists name them")
-    tags: Texts = Field((), description="all of these must be present")  # type: ignore[assignment]
+    tags: Texts = Field(default_factory=list, description="all of these must be present")
     session_id: str | None = Field(None, description="only what this session wrote")
     agent_id: str | None = Field(None, description="only what this agent wrote")
     limit: Count | None = Field(None, description="default 50")
