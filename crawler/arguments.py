@@ -33,7 +33,7 @@ class Cap:
 
 def _whole_number(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError("must be a whole number")
+        raise ValueError("must be a whole number")  # noqa: TRY004 - pydantic listens for ValueError
     if isinstance(value, str):
         try:
             return int(value)

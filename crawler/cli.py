@@ -6,6 +6,7 @@ Every option has an environment twin: ``HARVESTER_DATABASE_URL`` for ``--databas
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +35,7 @@ add_commands(app)
 @app.callback()
 def read_options(
     context: typer.Context,
-    database_url: Annotated[str | None, typer.Option(help="PostgreSQL of the facts; unset: an embedded server.")] = None,
+    database_url: Annotated[str | None, typer.Option(help="PostgreSQL of the facts; unset: embedded.")] = None,
     graph_url: Annotated[str | None, typer.Option(help="PostgreSQL of the graph; unset: the same; off: none.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded server [.harvester].")] = None,
     config: Annotated[Path | None, typer.Option(help="Rules and settings [harvest.toml, if it is there].")] = None,
@@ -61,42 +62,39 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    debug = "--debug" in arguments
     try:
         code = app(args=arguments, standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         return _INTERRUPTED
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except typer.TyperException as error:
-        # With usage and hint, as typer shows it; what a plain TyperException says is one line.
-        getattr(error, "show", lambda: complain(error.format_message()))()
-        return error.exit_code
-    except BrokenPipeError:
-        return _closed_early()
-    except HarvesterError as error:
-        if debug:
+    except Exception as error:
+        if "--debug" in arguments or os.environ.get("HARVESTER_DEBUG"):
             raise
+        return _say_what_failed(error)
+    return code if isinstance(code, int) else 0
+
+
+def _say_what_failed(error: Exception) -> int:
+    """One clear line, and the exit code that goes with it."""
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output went away (`| head`); nothing more can be said to it.
+        sys.stderr.close()
+        return 1
+    if isinstance(error, typer.TyperException):
+        # With usage and hint where typer knows them.
+        show = getattr(error, "show", None)
+        complain(error.format_message()) if show is None else show()
+        return error.exit_code
+    if isinstance(error, HarvesterError):
         complain(error.message)
         return 1
-    except Exception as error:
-        if debug:
-            raise
-        complain(f"{type(error).__name__}: {error} (a fault of harvester; --debug shows where)")
-        return _FAULT
-    return code if isinstance(code, int) else 0
+    complain(f"{type(error).__name__}: {error} (a fault of harvester; --debug shows where)")
+    return _FAULT
 
 
 def complain(message: str) -> None:
     sys.stderr.write(f"harvester: {' '.join(message.split())}\n")
-
-
-def _closed_early() -> int:
-    """The reader of our output went away (`| head`); nothing more can be said to it."""
-    sys.stderr.close()
-    return 1
 
 
 if __name__ == "__main__":

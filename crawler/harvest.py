@@ -16,8 +16,8 @@ from facts import FactStore
 from facts.errors import Busy, HarvesterError, Unavailable
 from facts.queue import Backoff, FailedClaim, claim, fail, release
 from facts.receipts import ClaimedFact
-from graph.store import GraphStore
 from graph.model import Incorporation, Outcome, Provenance
+from graph.store import GraphStore
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class Pace:
 
     batch_size: int = 1_000
     lease_seconds: float = 60.0
-    backoff: Backoff = Backoff()
+    backoff: Backoff = field(default_factory=Backoff)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,9 @@ class _Group:
 class Harvester:
     """Drains what its rules cover. Any number of them, in any processes, may work on one database."""
 
-    def __init__(self, facts: FactStore, graph: GraphStore, rules: RuleSet, *, owner: str, pace: Pace | None = None) -> None:
+    def __init__(
+        self, facts: FactStore, graph: GraphStore, rules: RuleSet, *, owner: str, pace: Pace | None = None
+    ) -> None:
         self._facts = facts
         self._graph = graph
         self._rules = rules
@@ -97,10 +99,11 @@ class Harvester:
             for fact, said in self._incorporated(group, tally):
                 tally.failed += 1
                 tally.failures[said.label] += 1
+                error = said.message[:_LONGEST_ERROR]
                 failures.append(
-                    FailedClaim(fact_id=fact.fact_id, etag=fact.etag, attempts=fact.attempts, error=said.message[:_LONGEST_ERROR])
+                    FailedClaim(fact_id=fact.fact_id, etag=fact.etag, attempts=fact.attempts, error=error)
                 )
-                log.warning("fact_failed", scope_key=fact.scope_key, attempt=fact.attempts, error=said.message[:_LONGEST_ERROR])
+                log.warning("fact_failed", scope_key=fact.scope_key, attempt=fact.attempts, error=error)
         if failures:
             self._facts.db.run(
                 lambda connection: fail(
@@ -190,7 +193,9 @@ def _extract(group: _Group) -> list[Extraction | Failure]:
     return _guarded(work, [fact for fact, _ in group.members], _extractor_failed)
 
 
-def _guarded(work: Callable[[Sequence[T]], list[R]], items: Sequence[T], failure: Callable[[T, Exception], R]) -> list[R]:
+def _guarded(
+    work: Callable[[Sequence[T]], list[R]], items: Sequence[T], failure: Callable[[T, Exception], R]
+) -> list[R]:
     """All at once if that works, else by halves, down to the one item that raises: it alone fails.
 
     A database that is away or busy is nobody's fault and passes through.
@@ -209,7 +214,7 @@ def _guarded(work: Callable[[Sequence[T]], list[R]], items: Sequence[T], failure
     return _guarded(work, items[:half], failure) + _guarded(work, items[half:], failure)
 
 
-def _extractor_failed(fact: ClaimedFact, error: Exception) -> Extraction | Failure:
+def _extractor_failed(_fact: ClaimedFact, error: Exception) -> Extraction | Failure:
     return Failure(label=f"extractor: {type(error).__name__}", message=f"{type(error).__name__}: {error}")
 
 

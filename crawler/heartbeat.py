@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 import psycopg
 
@@ -31,8 +31,8 @@ class Heartbeat:
         self._order = {"url": url, "schema": schema, "owner": owner, "lease_seconds": lease_seconds}
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Heartbeat:
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this module
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "crawler.heartbeat"], stdin=subprocess.PIPE
         )
         if self._process.stdin is not None:
@@ -62,7 +62,7 @@ def beat(order: dict[str, object], stdin: int) -> None:
         try:
             with open_fact_store(url, schema=schema) as store:
                 while not _closed(stdin, 0):
-                    store.db.run(lambda connection: extend_leases(connection, store.tables, owner=owner, lease=lease))  # noqa: B023
+                    store.db.run(lambda connection: extend_leases(connection, store.tables, owner=owner, lease=lease))
                     if _closed(stdin, lease / _BEATS_PER_LEASE):
                         return
         except (HarvesterError, psycopg.Error) as error:

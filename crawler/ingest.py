@@ -90,7 +90,8 @@ class Ingest:
         if not batch:
             return
         inputs = [
-            StoreFactInput(key=item.key, value=item.value, tags=item.tags, shared=self._is_shared(item)) for item in batch
+            StoreFactInput(key=item.key, value=item.value, tags=item.tags, shared=self._is_shared(item))
+            for item in batch
         ]
         try:
             stored = self._store.store(inputs, self._writer)

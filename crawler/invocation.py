@@ -53,5 +53,5 @@ class Invocation:
 def invocation(context: typer.Context) -> Invocation:
     found = context.find_root().obj
     if not isinstance(found, Invocation):
-        raise AssertionError("the root command did not read the settings")
+        raise AssertionError("the root command did not read the settings")  # noqa: TRY004 - a fault of ours
     return found

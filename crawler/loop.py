@@ -35,7 +35,7 @@ class Waits:
     patience: float = 300.0
 
 
-class DeadlineReached(BaseException):  # noqa: N818 - not an error: the way out of a batch that takes too long to stop
+class DeadlineReached(BaseException):
     """Raised in the main thread when a stopped worker's time is up; the batch in hand is given back."""
 
 

@@ -1,7 +1,7 @@
 """The one registry of tools: what MCP, HTTP and `harvester call` are generated from.
 
-A tool is here only if the store behind it can do it; a role or a database that lacks something lacks the tool, and asking
-for it is an error like any other. Tools raise; `crawler.answers` turns errors into answers, once.
+A tool is here only if the store behind it can do it; a role or a database that lacks something lacks the tool, and
+asking for it is an error like any other. Tools raise; `crawler.answers` turns errors into answers, once.
 """
 
 from __future__ import annotations

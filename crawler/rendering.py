@@ -66,3 +66,21 @@ def fitting(items: Sequence[Json], budget: int) -> list[Json]:
             break
         kept.append(item)
     return kept
+
+
+def fitting_views(items: Sequence[Json], budget: int) -> list[Json]:
+    """The same for nodes and edges, of which at least one is always shown: its lists are cut, and it says so."""
+    kept = fitting(items, budget)
+    return kept if kept or not items else [_shortened(items[0], budget - 512)]
+
+
+def _shortened(item: Json, budget: int) -> Json:
+    shown = dict(item)
+    while encoded_size(shown) > budget:
+        lists = {name: encoded_size(it) for name, it in shown.items() if isinstance(it, list) and len(it) > 1}
+        if not lists:
+            break
+        longest = max(lists, key=lambda name: lists[name])
+        shown[longest] = shown[longest][: len(shown[longest]) // 2]
+        shown[f"{longest}Truncated"] = True
+    return shown

@@ -12,7 +12,7 @@
     confidence = 0.8
     options = { kind = "thing" }
 
-The first rule that covers a fact decides. Without the file (or with one that says neither ``rules`` nor ``include``) one
+The first rule that covers a fact decides. Without the file (or with one that has neither ``rules`` nor ``include``) one
 built-in rule stands: ``known-shapes``. The rules' union is the claim's filter, so a fact that no rule covers is never
 leased.
 """
@@ -33,8 +33,8 @@ from crawler.extractors.catalogue import build_extractor
 from crawler.extractors.contract import Extractor
 from crawler.extractors.shapes import KNOWN_SHAPES_PATH, is_known
 from facts.coverage import EVERYTHING, Coverage
-from facts.receipts import ClaimedFact
 from facts.patterns import Pattern, below, escape_like, parse_pattern
+from facts.receipts import ClaimedFact
 
 Unmatched = Literal["pending", "acknowledge"]
 SHIPPED: Final = ("python-env", "git", "known-shapes")

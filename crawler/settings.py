@@ -88,7 +88,7 @@ class Settings(BaseModel):
         for field in ("facts_schema", "graph_name", "registry_schema"):
             _check_identifier(field, getattr(self, field))
         if len(self.graph_name) < _SHORTEST_GRAPH_NAME:
-            raise ValueError(f"graph_name must have at least {_SHORTEST_GRAPH_NAME} characters: AGE refuses shorter ones")
+            raise ValueError(f"graph_name needs at least {_SHORTEST_GRAPH_NAME} characters: AGE refuses shorter ones")
         if len({self.facts_schema, self.graph_name, self.registry_schema}) != 3:  # noqa: PLR2004
             raise ValueError(
                 "facts_schema, graph_name and registry_schema must differ: AGE owns a schema named like the graph"
@@ -166,7 +166,7 @@ def _check_identifier(field: str, value: str) -> None:
     if size > _LONGEST_IDENTIFIER:
         raise ValueError(f"{field} has {size} bytes, PostgreSQL's limit is {_LONGEST_IDENTIFIER}")
     if not _IDENTIFIER.fullmatch(value):
-        raise ValueError(f"{field} {value!r} must be lower-case letters, digits and underscores, not starting with a digit")
+        raise ValueError(f"{field} {value!r} must be a-z, 0-9 and underscores, not starting with a digit")
     if value.startswith("pg_") or value in {"information_schema", "ag_catalog"}:
         raise ValueError(f"{field} {value!r} belongs to PostgreSQL or AGE; choose another name")
 

@@ -1,8 +1,8 @@
 """From settings to open stores: which database, is it ours and current, does it have a graph. Decided once, at start.
 
 A database that was never migrated is migrated by `migrate`, and, when it is the embedded one, by the commands that put
-something in (`ingest`, `call`, `demo`), so that a first try needs no set-up. A database of an older version is changed by
-`migrate` alone. Commands that only read never make a folder.
+something in (`ingest`, `call`, `demo`), so that a first try needs no set-up. A database of an older version is changed
+by `migrate` alone. Commands that only read never make a folder.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from facts.migrations import fact_migrations, migrate
 from facts.reserved import ReservedRules
 from facts.settings import FactSettings
 from facts.sqlfiles import load_queries
-from graph.store import GraphStore, open_graph_store
 from graph.migrations import graph_migrations
+from graph.store import GraphStore, open_graph_store
 
 log = structlog.get_logger()
 

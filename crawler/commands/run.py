@@ -86,4 +86,5 @@ def _summary(total: Tally, seconds: float, left: QueueStatistics) -> None:
     for label, count in total.failures.most_common(10):
         say(f"  {count} x {label}")
     if left.pending:
-        say(f"still pending: {left.pending} ({left.no_rule} without a rule, {left.parked} parked, {left.leased} in work)")
+        why = f"{left.no_rule} without a rule, {left.parked} parked, {left.leased} in work"
+        say(f"still pending: {left.pending} ({why})")

@@ -45,4 +45,4 @@ class Extractor(Protocol):
 
 
 ExtractorFactory = Callable[[Mapping[str, Any]], Extractor]
-"""What an entry point of the group ``harvester.extractors`` names: the rule's options (with ``confidence``) to an extractor."""
+"""What an entry point of the group ``harvester.extractors`` names; given a rule's options and ``confidence``."""

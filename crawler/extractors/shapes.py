@@ -162,7 +162,8 @@ def _edge(
     source, predicate, target = shape
     spoken = entry[predicate]
     if not isinstance(spoken, str):
-        raise UnknownShape(f"{predicate}: {name_shape(spoken)}", f"{predicate} must be a text, not {name_shape(spoken)}")
+        found = name_shape(spoken)
+        raise UnknownShape(f"{predicate}: {found}", f"{predicate} must be a text, not {found}")
     confidence = entry.get("confidence")
     if confidence is None:
         confidence = defaults.confidence

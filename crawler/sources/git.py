@@ -57,12 +57,18 @@ class GitHistory:
             yield SourceFact(key=self.prefix + value["commit"], value=value, tags=("git",))
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
-        return ["git", "-C", str(self._folder), "-c", "core.quotePath=false", "-c", "log.showSignature=false", *arguments]
+        plain = ("-c", "core.quotePath=false", "-c", "log.showSignature=false")
+        return ["git", "-C", str(self._folder), *plain, *arguments]
 
     def _git(self, *arguments: str, given: str | None = None) -> str:
         try:
             done = subprocess.run(  # noqa: S603 - fixed program, no shell; the revision is an argument of its own
-                self._command(arguments), input=given, capture_output=True, encoding="utf-8", errors="replace", check=True
+                self._command(arguments),
+                input=given,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=True,
             )
         except FileNotFoundError as error:
             raise SourceFailed("git is not installed, so no history can be read", argument="source") from error

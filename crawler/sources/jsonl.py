@@ -27,7 +27,7 @@ class JsonLines:
     def size(self) -> int | None:
         return None
 
-    def items(self, known: KnownKeys) -> Iterator[SourceItem]:
+    def items(self, known: KnownKeys) -> Iterator[SourceItem]:  # noqa: ARG002 - for sources that skip
         if self._path == STDIN:
             yield from self._read(sys.stdin.buffer)
             return

@@ -31,7 +31,7 @@ class PythonEnvironment:
     def size(self) -> int | None:
         return len(self._found())
 
-    def items(self, known: KnownKeys) -> Iterator[SourceItem]:
+    def items(self, known: KnownKeys) -> Iterator[SourceItem]:  # noqa: ARG002 - for sources that skip
         for key, distribution in sorted(self._found().items()):
             if distribution is None:
                 yield Unreadable(where=key, reason="its metadata has no name")

@@ -1,5 +1,5 @@
 """The tools, one room per store they work on."""
 
-from crawler.tools import facts, graph_writes, incorporation, queue, tombstones
+from crawler.tools import facts, graph_reads, graph_writes, incorporation, queue, tombstones
 
-TOOLS = (*facts.TOOLS, *tombstones.TOOLS, *queue.TOOLS, incorporation.graph_incorporate, *graph_writes.TOOLS)
+TOOLS = (*facts.TOOLS, *tombstones.TOOLS, *queue.TOOLS, incorporation.graph_incorporate, *graph_reads.TOOLS, *graph_writes.TOOLS)

@@ -57,7 +57,8 @@ class UpsertNode(Arguments):
 @tool(UpsertNode, roles=WRITERS, needs=GRAPH, mutates=True)
 def graph_upsert_node(desk: Desk, asked: UpsertNode) -> Answer:
     """Assert a node: a thing with a kind and a name. The same kind and name, however spelled, are one node; aliases are
-    added to it. Cite the facts that justify it. The answer's nodeKey is what edges need."""
+    added to it. Cite the facts that justify it. The answer's nodeKey is what edges need.
+    """
     check_citations(desk, asked.evidence)
     done = desk.graph.upsert_node(
         NodeUpsert(
@@ -86,7 +87,8 @@ class UpsertEdge(Arguments):
 @tool(UpsertEdge, roles=WRITERS, needs=GRAPH, mutates=True)
 def graph_upsert_edge(desk: Desk, asked: UpsertEdge) -> Answer:
     """Assert a relation between two nodes that exist. New evidence for a known edge reinforces it: confidences combine
-    (0.6 and 0.5 give 0.8). Known evidence again changes nothing."""
+    (0.6 and 0.5 give 0.8). Known evidence again changes nothing.
+    """
     check_citations(desk, asked.evidence)
     done = desk.graph.upsert_edge(
         EdgeUpsert(
@@ -118,7 +120,8 @@ class MergeNodes(Arguments):
 @tool(MergeNodes, roles=WRITERS, needs=GRAPH, mutates=True)
 def graph_merge_nodes(desk: Desk, asked: MergeNodes) -> Answer:
     """Record that two nodes are one. Everything said of the duplicate, now and later, counts for the other;
-    graph_unmerge_nodes takes it back exactly."""
+    graph_unmerge_nodes takes it back exactly.
+    """
     done = desk.graph.merge_nodes(
         asked.from_key, asked.into_key, asked.reason, author(desk), namespace=asked.namespace
     )
@@ -144,7 +147,8 @@ class DeleteNode(Arguments):
 @tool(DeleteNode, roles=WRITERS, needs=GRAPH, mutates=True, destroys=True)
 def graph_delete_node(desk: Desk, asked: DeleteNode) -> Answer:
     """Delete a node with its edges. Live facts that still say it are harvested again and bring it back, unless
-    requeue=false; delete or edit those facts to be rid of it."""
+    requeue=false; delete or edit those facts to be rid of it.
+    """
     deleted = desk.graph.delete_node(asked.node_key, namespace=asked.namespace, requeue=asked.requeue)
     return {"nodeKey": asked.node_key, "deleted": deleted}
 

@@ -78,7 +78,8 @@ def graph_incorporate(desk: Desk, asked: Incorporate) -> Answer:
     """Do a crawler's whole job for up to 100 facts: say which nodes and edges each states now. Replaces what the fact
     stated before, withdraws what it no longer states, and acknowledges it, in one step, if it still has the etag that
     you read. Per fact: acked, stale (changed: read it again; acknowledged: done already), gone, or rejected with every
-    fault. A deleted fact takes no nodes or edges. No edge is a fact of its own: what you leave out is withdrawn."""
+    fault. A deleted fact takes no nodes or edges. No edge is a fact of its own: what you leave out is withdrawn.
+    """
     faults: dict[str, list[str]] = {}
     ready = [_read_item(item, at, faults) for at, item in enumerate(asked.facts)]
     known = desk.facts.readable([item.scope_key for item in ready], desk.access.at_work())

@@ -25,7 +25,8 @@ class ReadUncrawled(Arguments):
 def facts_read_uncrawled(desk: Desk, asked: ReadUncrawled) -> Answer:
     """Facts that the graph has not taken in yet, oldest first, of all sessions: new, edited, and deleted ones (with
     deletedAt; they take no nodes or edges). What a harvester is working on is left out; parked ones say why they were
-    given up. Hand each fact's scopeKey and etag to graph_incorporate."""
+    given up. Hand each fact's scopeKey and etag to graph_incorporate.
+    """
     page = _page(desk, asked, asked.limit)
     rendered = [_queued_json(one) for one in page.facts]
     kept = fitting(rendered, desk.budget)
@@ -81,7 +82,8 @@ class SetCrawled(Arguments):
 def facts_set_crawled(desk: Desk, asked: SetCrawled) -> Answer:
     """Take facts off the queue by hand, or (crawled=false) put them back. With an etag the entry counts only for that
     version. This vouches for what the graph holds and writes nothing there: graph_incorporate writes and acknowledges
-    in one step. affected + skipped is what you sent; skippedKeys says why."""
+    in one step. affected + skipped is what you sent; skippedKeys says why.
+    """
     marks = None
     if asked.scope_keys is not None:
         marks = [CrawlMark(scope_key=item.scope_key, etag=item.etag) for item in asked.scope_keys]

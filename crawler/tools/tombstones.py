@@ -23,7 +23,8 @@ class TombstoneStats(Arguments):
 @tool(TombstoneStats, roles=OVERSEERS)
 def facts_tombstone_stats(desk: Desk, asked: TombstoneStats) -> Answer:
     """How many deleted facts still have a row: all of them, those that the graph has not let go of yet, those of these
-    that are younger than the time to live, and those that the next purge removes."""
+    that are younger than the time to live, and those that the next purge removes.
+    """
     found = desk.facts.tombstone_statistics(asked.ttl_seconds)
     return {
         "pendingTotal": found.pending_total,
@@ -44,7 +45,8 @@ class PurgeTombstones(Arguments):
 @tool(PurgeTombstones, roles=FACTS_MANAGER, mutates=True, destroys=True)
 def facts_purge_tombstones(desk: Desk, asked: PurgeTombstones) -> Answer:
     """Remove what is left of deleted facts that nobody needs any more: those the graph has let go of, and those never
-    harvested once they are older than the time to live."""
+    harvested once they are older than the time to live.
+    """
     done = desk.facts.purge(asked.ttl_seconds, asked.limit)
     return {"purged": done.purged}
 
@@ -60,7 +62,8 @@ class ForcePurge(Arguments):
 @tool(ForcePurge, roles=FACTS_MANAGER, mutates=True, destroys=True)
 def facts_force_purge(desk: Desk, asked: ForcePurge) -> Answer:
     """Remove what is left of facts deleted up to a cutoff, whatever the time to live says. Tombstones that the graph
-    still refers to are left and counted as referenced: harvest first."""
+    still refers to are left and counted as referenced: harvest first.
+    """
     cutoff = asked.cutoff if asked.cutoff.tzinfo is not None else asked.cutoff.replace(tzinfo=UTC)
     if not asked.confirm:
         raise InvalidArgument("confirm must be true: this cannot be taken back", argument="confirm")
