@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, assert_never
@@ -72,6 +72,11 @@ def inspect_fact(conn: Connection, tables: FactTables, scope_key: str) -> FactRe
     """The row of a scope key in whatever state, or None."""
     row = conn.execute(tables.reads.inspect, {"scope_key": scope_key}).fetchone()
     return None if row is None else FactRecord.from_row(row)
+
+
+def present_etags(conn: Connection, tables: FactTables, scope_keys: Iterable[str]) -> dict[str, int]:
+    """The version that each of these facts has now, tombstones included; keys without a row are left out."""
+    return dict(conn.execute(tables.reads.present_etags, {"scope_keys": texts(scope_keys)}).fetchall())
 
 
 def _checked_scope(scope: ReadScope | str) -> ReadScope:

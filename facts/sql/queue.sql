@@ -22,11 +22,12 @@ ORDER BY f.scope_key COLLATE "C"
 FOR NO KEY UPDATE OF f;
 
 -- name: lock_failures
--- Which of these facts are parked or backed off.
-SELECT l.fact_id FROM {facts}.crawl_leases AS l
+-- Which of these facts are parked or backed off in the version they have now.
+SELECT l.fact_id
+FROM {facts}.crawl_leases AS l JOIN {facts}.facts AS f ON f.id = l.fact_id AND f.etag = l.etag
 WHERE l.fact_id = ANY (%(fact_ids)s::bigint[]) AND (l.parked OR l.retry_at IS NOT NULL)
 ORDER BY l.fact_id
-FOR UPDATE;
+FOR UPDATE OF l;
 
 -- name: close_marked
 -- Acknowledged by hand: the rows are locked by this transaction already; the graph's references are not judged.
@@ -74,16 +75,16 @@ SELECT (SELECT count(*) FROM closed), (SELECT count(*) FROM target),
 -- name: reopen_below
 -- A prefix requeue, tombstones included; a pending fact counts only when it had failed.
 WITH target AS MATERIALIZED (
-    SELECT f.id, f.scope_key, f.last_crawled_at IS NOT NULL AS crawled
+    SELECT f.id, f.scope_key, f.etag, f.last_crawled_at IS NOT NULL AS crawled
     FROM {facts}.facts AS f
     WHERE f.key LIKE %(like)s AND {visible}
     ORDER BY f.scope_key COLLATE "C"
     FOR NO KEY UPDATE OF f
 ), held AS MATERIALIZED (
-    SELECT l.fact_id FROM {facts}.crawl_leases AS l
-    WHERE l.fact_id IN (SELECT id FROM target) AND (l.parked OR l.retry_at IS NOT NULL)
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l JOIN target ON l.fact_id = target.id AND l.etag = target.etag
+    WHERE l.parked OR l.retry_at IS NOT NULL
     ORDER BY l.fact_id
-    FOR UPDATE
+    FOR UPDATE OF l
 ), cleared AS (
     DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
 ), opened AS (

@@ -77,6 +77,11 @@ SELECT f.id, f.scope_key, f.key, f.value, f.agent_id, f.session_id, f.shared, f.
 FROM {facts}.facts AS f
 WHERE f.scope_key = %(scope_key)s;
 
+-- name: present_etags
+-- The versions of facts: a citation of another version is stale.
+SELECT f.scope_key, f.etag
+FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key) JOIN {facts}.facts AS f USING (scope_key);
+
 -- name: readable
 -- Which scope keys a reader may see; a key without a fact has no owner.
 SELECT e.scope_key

@@ -54,22 +54,22 @@ WHERE id = ANY (%(fact_ids)s::bigint[]) AND deleted_at IS NOT NULL AND pinned;
 -- name: requeue
 -- Back on the queue with attempts and parking forgotten; counts what was not already plainly pending.
 WITH target AS MATERIALIZED (
-    SELECT f.id, f.last_crawled_at IS NOT NULL AS crawled
+    SELECT f.id, f.etag, f.last_crawled_at IS NOT NULL AS crawled
     FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
         JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
     ORDER BY f.scope_key COLLATE "C"
     FOR NO KEY UPDATE OF f
 ), held AS MATERIALIZED (
-    SELECT l.fact_id, l.parked OR l.retry_at IS NOT NULL AS failed
-    FROM {facts}.crawl_leases AS l
-    WHERE l.fact_id IN (SELECT id FROM target)
+    SELECT l.fact_id
+    FROM {facts}.crawl_leases AS l JOIN target ON l.fact_id = target.id AND l.etag = target.etag
+    WHERE l.parked OR l.retry_at IS NOT NULL
     ORDER BY l.fact_id
-    FOR UPDATE
+    FOR UPDATE OF l
 ), cleared AS (
-    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id AND held.failed
+    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
 ), queued AS (
     UPDATE {facts}.facts AS f SET last_crawled_at = NULL FROM target
     WHERE f.id = target.id AND target.crawled
 )
 SELECT count(*) FROM target LEFT JOIN held ON held.fact_id = target.id
-WHERE target.crawled OR coalesce(held.failed, false);
+WHERE target.crawled OR held.fact_id IS NOT NULL;
