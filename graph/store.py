@@ -26,6 +26,8 @@ from graph.model import (
 )
 from graph.merging import Merging, merge_nodes, unmerge_nodes
 from graph.migrations import graph_migrations
+from graph.reading import Topology
+from graph.reads import GraphReads
 from graph.removal import Removing, delete_edge, delete_node, remove_evidence
 from graph.tables import DEFAULT_GRAPH, DEFAULT_REGISTRY, GraphTables, graph_tables
 
@@ -37,12 +39,13 @@ T = TypeVar("T")
 RESTARTS = 20
 
 
-class GraphStore:
+class GraphStore(GraphReads):
     """A knowledge graph on Apache AGE, fed by the facts of one fact store."""
 
-    def __init__(self, facts: FactStore, tables: GraphTables) -> None:
+    def __init__(self, facts: FactStore, tables: GraphTables, topology: Topology | str = Topology.SHARED) -> None:
         self.facts = facts
         self.tables = tables
+        self.topology = Topology(topology)
         self.db: Database = facts.db
 
     def __repr__(self) -> str:
@@ -119,14 +122,20 @@ class GraphStore:
 
 
 def open_graph_store(
-    url: str | None = None, *, facts: FactStore, graph: str = DEFAULT_GRAPH, registry: str = DEFAULT_REGISTRY
+    url: str | None = None,
+    *,
+    facts: FactStore,
+    graph: str = DEFAULT_GRAPH,
+    registry: str = DEFAULT_REGISTRY,
+    topology: Topology | str = Topology.SHARED,
 ) -> GraphStore:
     """The graph beside an open fact store.
 
     :param url: must be that of the fact store, or None for the same.
+    :param topology: `visible` hides from a caller whatever none of its readable evidence shows.
     :raises Unavailable: the database is not migrated; run ``harvester migrate``.
     """
     require_current(facts.db, graph_migrations(graph, registry))
     with facts.db.transaction() as conn:
         tables = graph_tables(conn, graph, registry)
-    return GraphStore(facts, tables)
+    return GraphStore(facts, tables, topology)

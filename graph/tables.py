@@ -10,7 +10,7 @@ from facts.sqlfiles import Queries, load_queries
 
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
-_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging")
+_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +36,8 @@ class GraphTables:
     hand: Queries
     removal: Queries
     merging: Queries
+    reads: Queries
+    stats: Queries
     label_ids: LabelIds
 
 

@@ -96,8 +96,8 @@ def named_namespaces(stored: Iterable[str]) -> tuple[str, ...]:
 
 
 def shown_namespace(stored: Iterable[str]) -> str | None:
-    """The smallest namespace named, None when none is."""
-    return min((space for space in stored if space != DEFAULT_SPACE), key=str.encode, default=None)
+    """The smallest namespace named (code points order as UTF-8 bytes do), None when none is."""
+    return min((space for space in stored if space != DEFAULT_SPACE), default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,22 +151,24 @@ class ShownEdge:
     model: str | None
     first_seen: datetime
     last_seen: datetime
+    source_id: int
+    target_id: int
 
     @classmethod
     def from_row(cls, row: tuple[object, ...]) -> ShownEdge:
-        """From the columns id, from key, to key, predicate, predicate key, confidence, observations, writers,
-        namespaces, model, first seen, last seen."""
-        (number, from_key, to_key, predicate, key, confidence, observations, writers, namespaces, model, first, last) = row[:12]
+        """From the columns of `edges_among` and `search_edges`."""
+        (number, from_key, to_key, predicate, key, confidence, observations, writers, namespaces, model, first, last,
+         source, target) = row  # fmt: skip
         return cls(
             id=number, from_key=from_key, to_key=to_key, predicate=predicate, predicate_key=key, confidence=confidence,
             observations=observations, writers=tuple(writers), namespaces=tuple(namespaces), model=model,
-            first_seen=first, last_seen=last,
+            first_seen=first, last_seen=last, source_id=source, target_id=target,
         )  # type: ignore[arg-type]  # fmt: skip
 
     @property
-    def place(self) -> tuple[bytes, bytes, bytes]:
+    def place(self) -> tuple[str, str, str]:
         """The order of edges."""
-        return self.from_key.encode(), self.predicate_key.encode(), self.to_key.encode()
+        return self.from_key, self.predicate_key, self.to_key
 
     def view(self, evidence: Evidence) -> EdgeView:
         """The edge as callers see it."""
@@ -182,7 +184,7 @@ class ShownEdge:
             evidence=evidence.keys,
             evidence_truncated=evidence.truncated,
             stale_evidence=evidence.stale,
-            asserted_by=tuple(sorted(self.writers, key=str.encode)),
+            asserted_by=tuple(sorted(self.writers)),
             model=self.model,
             first_seen=self.first_seen,
             last_seen=self.last_seen,

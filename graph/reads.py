@@ -1,0 +1,65 @@
+"""The reading half of the graph's public face: every method is one transaction, filtered by the caller's access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from facts.access import NOBODY, UNRESTRICTED, AccessContext
+from facts.coverage import EVERYTHING, Coverage
+from graph.queries import EdgeQuery, NeighbourhoodQuery, NodeQuery
+from graph.reading import Reading, Topology
+from graph.search import search_edges, search_nodes
+from graph.stats import GraphStats, graph_stats
+from graph.views import EdgePage, Neighbourhood, NodePage
+from graph.walk import neighbourhood
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from facts import FactStore
+    from facts.connections import Database
+    from graph.tables import GraphTables
+
+T = TypeVar("T")
+
+
+class GraphReads:
+    """Reads of one graph. `topology` says whether names and relations are everybody's (the default)."""
+
+    facts: FactStore
+    tables: GraphTables
+    db: Database
+    topology: Topology = Topology.SHARED
+
+    def search_nodes(self, query: NodeQuery | None = None, access: AccessContext = NOBODY) -> NodePage:
+        """One page of the nodes that match, best matches first."""
+        return self.read(access, lambda reading: search_nodes(reading, query or NodeQuery()))
+
+    def search_edges(self, query: EdgeQuery | None = None, access: AccessContext = NOBODY) -> EdgePage:
+        """One page of the edges that match, in the order of their keys."""
+        return self.read(access, lambda reading: search_edges(reading, query or EdgeQuery()))
+
+    def neighbourhood(self, query: NeighbourhoodQuery, access: AccessContext = NOBODY) -> Neighbourhood:
+        """A node and what lies around it, nearest first."""
+        return self.read(access, lambda reading: neighbourhood(reading, query))
+
+    def stats(
+        self, namespace: str | None = None, *, access: AccessContext = UNRESTRICTED, coverage: Coverage = EVERYTHING
+    ) -> GraphStats:
+        """The graph and its queue in numbers; `coverage` is what the harvester's rules cover."""
+        return self.read(access, lambda reading: graph_stats(reading, namespace=namespace, coverage=coverage))
+
+    def read(self, access: AccessContext, work: Callable[[Reading], T]) -> T:
+        """One transaction of reads for one caller."""
+        return self.db.run(lambda conn: work(self._reading(conn, access)))
+
+    def _reading(self, conn: Connection, access: AccessContext) -> Reading:
+        return Reading(
+            conn=conn,
+            facts=self.facts.tables,
+            tables=self.tables,
+            access=access,
+            rules=self.facts.settings.reserved,
+            topology=self.topology,
+        )

@@ -1,0 +1,147 @@
+"""Finding nodes and edges: a total order, a cursor that yields every item once, evidence as the caller may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from facts.parameters import texts
+from facts.patterns import escape_like
+from facts.scope_keys import parse_scope_key
+from graph.columns import numbers
+from graph.evidence import edge_evidence, node_evidence
+from graph.queries import (
+    MOST_DEPTH,
+    MOST_ROWS,
+    Caps,
+    EdgeQuery,
+    NodeQuery,
+    checked_confidence,
+    checked_key,
+    checked_seeds,
+    decode_position,
+    encode_position,
+    kind_wanted,
+    name_wanted,
+    predicate_wanted,
+    space_wanted,
+)
+from graph.views import EdgePage, NodePage, NodeView, ShownEdge, ShownNode
+from graph.walk import Walk, node_ids, walk_from
+
+if TYPE_CHECKING:
+    from graph.reading import Reading
+
+NODES_AROUND_SEEDS = 10_000
+_NODES, _EDGES = "nodes", "edges"
+
+
+def search_nodes(reading: Reading, query: NodeQuery) -> NodePage:
+    """One page of the nodes that match: exact name matches first, then prefixes, then others, each in key order."""
+    caps = Caps()
+    limit = caps.count(query.limit, argument="limit", most=MOST_ROWS)
+    depth = caps.count(query.depth, argument="depth", most=MOST_DEPTH)
+    parameters = node_filters(query, limit)
+    lowest, seeds = checked_confidence(query.min_confidence), checked_seeds(query.seeds)
+    reading.bound_time()
+    truncated = False
+    if seeds:
+        around, truncated = _around_seeds(reading, seeds, depth, lowest)
+        parameters["ids"] = numbers(around)
+    reads = reading.tables.reads
+    statement = reads.nodes_by_key if parameters["name"] is None else reads.nodes_by_name
+    rows = reading.conn.execute(statement, parameters, prepare=False).fetchall()
+    more = len(rows) > limit
+    page = rows[:limit]
+    return NodePage(
+        nodes=tuple(_views(reading, [ShownNode.from_row(row) for row in page])),
+        cursor=encode_position(_NODES, page[-1][6], page[-1][1]) if more else None,
+        truncated=truncated,
+        cut=caps.cut,
+    )
+
+
+def node_filters(query: NodeQuery, limit: int) -> dict[str, Any]:
+    """The parameters of the node searches; one row more than asked tells whether there is a next page."""
+    name = name_wanted(query.name_like)
+    place, key = (0, None) if query.cursor is None else decode_position(query.cursor, _NODES, int, str)
+    return {
+        "ids": None,
+        "kind": kind_wanted(query.kind),
+        "name": name,
+        "like": None if name is None else f"%{escape_like(name)}%",
+        "space": space_wanted(query.namespace),
+        "after_place": place,
+        "after_key": key,
+        "limit": limit + 1,
+    }
+
+
+def _around_seeds(reading: Reading, seeds: Sequence[str], depth: int, lowest: float) -> tuple[list[int], bool]:
+    """The seeds' nodes and all within reach. A fact that the caller may not see is as unknown as one that isn't there."""
+    anchors = list(node_ids(reading, seeds).values())
+    scope_keys = [seed for seed in seeds if parse_scope_key(seed) is not None]
+    if scope_keys:
+        rows = reading.conn.execute(
+            reading.tables.reads.seeded_nodes, {"scope_keys": texts(scope_keys), **reading.acl}, prepare=False
+        )
+        anchors += [number for (number,) in rows]
+    anchors = list(dict.fromkeys(anchors))
+    if not anchors:
+        return [], False
+    walked = walk_from(reading, anchors, Walk(depth=depth, lowest=lowest, most_nodes=NODES_AROUND_SEEDS))
+    return [*anchors, *walked.distances], walked.truncated
+
+
+def _views(reading: Reading, nodes: Sequence[ShownNode]) -> list[NodeView]:
+    ids = [node.id for node in nodes]
+    if not ids:
+        return []
+    degrees = dict(reading.conn.execute(reading.tables.reads.degrees, {"ids": numbers(ids)}).fetchall())
+    evidence = node_evidence(reading, ids)
+    return [node.view(evidence.of(node.id), degrees[node.id]) for node in nodes]
+
+
+def search_edges(reading: Reading, query: EdgeQuery) -> EdgePage:
+    """One page of the edges that match, by from key, predicate key, to key."""
+    caps = Caps()
+    limit = caps.count(query.limit, argument="limit", most=MOST_ROWS)
+    parameters = edge_filters(query, limit)
+    ends = _ends(reading, query)
+    if ends is None:
+        return EdgePage(edges=(), cursor=None, cut=caps.cut)
+    reading.bound_time()
+    rows = reading.conn.execute(reading.tables.reads.search_edges, {**parameters, **ends}, prepare=False).fetchall()
+    edges = [ShownEdge.from_row(row) for row in rows[:limit]]
+    evidence = edge_evidence(reading, [edge.id for edge in edges])
+    return EdgePage(
+        edges=tuple(edge.view(evidence.of(edge.id)) for edge in edges),
+        cursor=encode_position(_EDGES, *edges[-1].place) if len(rows) > limit else None,
+        cut=caps.cut,
+    )
+
+
+def edge_filters(query: EdgeQuery, limit: int) -> dict[str, Any]:
+    """The parameters of the edge search, endpoints apart."""
+    after = (None, None, None) if query.cursor is None else decode_position(query.cursor, _EDGES, str, str, str)
+    return {
+        "predicate_key": predicate_wanted(query),
+        "lowest": checked_confidence(query.min_confidence),
+        "space": space_wanted(query.namespace),
+        "after_from": after[0],
+        "after_predicate": after[1],
+        "after_to": after[2],
+        "limit": limit + 1,
+    }
+
+
+def _ends(reading: Reading, query: EdgeQuery) -> dict[str, int | None] | None:
+    """The ids of the endpoints asked for, through recorded merges; None when one of them is unknown."""
+    asked = {
+        "source": None if query.from_key is None else checked_key(query.from_key, argument="fromKey"),
+        "target": None if query.to_key is None else checked_key(query.to_key, argument="toKey"),
+    }
+    known = node_ids(reading, [key for key in asked.values() if key is not None]) if any(asked.values()) else {}
+    if any(key is not None and key not in known for key in asked.values()):
+        return None
+    return {end: None if key is None else known[key] for end, key in asked.items()}
