@@ -8,27 +8,16 @@ from typing import Any
 import psycopg
 import structlog
 
-from crawler.caller import Caller
-from crawler.registry import DEFAULT_BUDGET, call_tool
-from facts import FactStore
+from crawler.registry import Desk, call_tool
 from facts.errors import HarvesterError, domain_error
-from graph.store import GraphStore
 
 log = structlog.get_logger()
 
 
-def answer_call(
-    name: str,
-    arguments: Any,
-    *,
-    facts: FactStore,
-    graph: GraphStore | None,
-    caller: Caller,
-    budget: int = DEFAULT_BUDGET,
-) -> dict[str, Any]:
+def answer_call(name: str, arguments: Any, desk: Desk) -> dict[str, Any]:
     """``{"ok": true, "result"}`` or ``{"ok": false, "error": {"code", "message", "argument"?}}``; never raises."""
     try:
-        result = call_tool(name, arguments, facts=facts, graph=graph, caller=caller, budget=budget)
+        result = call_tool(name, arguments, desk)
     except Exception as error:  # noqa: BLE001 - the server's edge: every call gets an answer
         return {"ok": False, "error": error_answer(error)}
     return {"ok": True, "result": result}

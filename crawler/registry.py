@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from crawler.arguments import Arguments, parse_arguments
 from crawler.caller import Caller
 from facts.access import AccessContext, Role
+from facts.coverage import EVERYTHING, Coverage
 from facts.errors import NotFound, NotPermitted, Unsupported
 from facts.store import FactStore
 from graph.store import GraphStore
@@ -38,14 +39,18 @@ class Need(StrEnum):
     EMBEDDER = "embedder"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Desk:
-    """What a running tool works with: the stores, who called, and what that caller may see (looked up once a call)."""
+    """What a tool works with: the stores, who called, and what that caller may see (looked up once a call).
+
+    ``budget``: bytes of an answer. ``coverage``: what the harvester's rules cover, for ``noRule`` in statistics.
+    """
 
     facts: FactStore
     graph_store: GraphStore | None
     caller: Caller
     budget: int = DEFAULT_BUDGET
+    coverage: Coverage = EVERYTHING
     _access: AccessContext | None = field(default=None, init=False)
 
     @property
@@ -124,27 +129,19 @@ def tools_for(role: Role, able: frozenset[Need]) -> list[Tool]:
     return [each for each in all_tools().values() if role in each.roles and each.needs <= able]
 
 
-def call_tool(
-    name: str,
-    arguments: Mapping[str, Any],
-    *,
-    facts: FactStore,
-    graph: GraphStore | None,
-    caller: Caller,
-    budget: int = DEFAULT_BUDGET,
-) -> Answer:
-    """Run one tool as this caller. Raises a HarvesterError; nothing is half-done then."""
+def call_tool(name: str, arguments: Mapping[str, Any], desk: Desk) -> Answer:
+    """Run one tool for the caller at a desk made for this call. Raises a HarvesterError; nothing is half-done then."""
     found = all_tools().get(name)
-    able = capabilities(graph)
+    able = capabilities(desk.graph_store)
     if found is None:
         raise NotFound(f"there is no tool {name!r}", argument="tool")
     if not found.needs <= able:
         lacking = ", ".join(sorted(found.needs - able))
         raise Unsupported(f"{name} needs {lacking}, which this database does not offer", argument="tool")
-    if caller.role not in found.roles:
-        raise NotPermitted(f"{name} is not for the role {caller.role}", argument="tool")
+    if desk.caller.role not in found.roles:
+        raise NotPermitted(f"{name} is not for the role {desk.caller.role}", argument="tool")
     checked, capped = parse_arguments(found.arguments, arguments)
-    answer = found.run(Desk(facts, graph, caller, budget), checked)
+    answer = found.run(desk, checked)
     return answer | {"capped": capped} if capped else answer
 
 
@@ -174,4 +171,5 @@ class BoundTool:
     caller: Caller
 
     def __call__(self, **arguments: Any) -> Answer:
-        return call_tool(self.tool.name, arguments, facts=self.store, graph=self.graph, caller=self.caller)
+        desk = Desk(facts=self.store, graph_store=self.graph, caller=self.caller)
+        return call_tool(self.tool.name, arguments, desk)

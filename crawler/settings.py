@@ -48,6 +48,10 @@ class Settings(BaseModel):
     )
     max_value_bytes: int = Field(1_048_576, ge=1024, description="largest fact value, encoded")
 
+    graph_topology: Literal["shared", "visible"] = Field(
+        "shared", description="visible: nodes and edges that a caller sees no evidence of are hidden from it"
+    )
+
     batch_size: int = Field(1_000, ge=1, le=10_000, description="facts that one step claims")
     lease_seconds: float = Field(60.0, ge=1, description="how long a claimed fact is kept from others")
     max_attempts: int = Field(5, ge=1, description="attempts before a failing fact is parked")

@@ -82,7 +82,11 @@ def connect_stores(url: str, settings: Settings) -> Iterator[Stores]:
             yield Stores(url=url, facts=facts, graph=None, no_graph=reason)
             return
         with open_graph_store(
-            settings.graph_url, facts=facts, graph=settings.graph_name, registry=settings.registry_schema
+            settings.graph_url,
+            facts=facts,
+            graph=settings.graph_name,
+            registry=settings.registry_schema,
+            topology=settings.graph_topology,
         ) as graph:
             yield Stores(url=url, facts=facts, graph=graph)
 

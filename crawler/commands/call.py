@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from facts.access import Role
 if TYPE_CHECKING:
     from crawler.caller import Caller
     from crawler.wiring import Stores
+    from facts.coverage import Coverage
 
 
 def add(app: typer.Typer) -> None:
@@ -34,17 +36,18 @@ def call(
     from crawler.caller import Caller
     from crawler.wiring import open_stores
 
-    settings = invocation(context).settings
+    asked = invocation(context)
     caller = Caller.checked(role=role, session_id=session, agent_id=agent)
-    with open_stores(settings, create=True) as stores:
+    with open_stores(asked.settings, create=True) as stores:
         if jsonl:
-            _answer_lines(stores, caller, settings.answer_bytes)
+            _answer_lines(Line(stores, caller, asked.settings.answer_bytes, asked.rules.coverage()))
             return 0
         if tool is None:
             _list_tools(stores, caller)
             return 0
         text = sys.stdin.read() if arguments == "-" else arguments or "{}"
-        answer = answer_line({"tool": tool, "args": _decoded(text)}, stores, caller, settings.answer_bytes)
+        line = Line(stores, caller, asked.settings.answer_bytes, asked.rules.coverage())
+        answer = line.answer({"tool": tool, "args": _decoded(text)})
     if answer["ok"]:
         emit_json(answer["result"])
         return 0
@@ -59,27 +62,43 @@ def _list_tools(stores: Stores, caller: Caller) -> None:
         emit_json({"name": each.name, "description": each.description, "inputSchema": each.input_schema()})
 
 
-def _answer_lines(stores: Stores, caller: Caller, budget: int) -> None:
-    for line in sys.stdin.buffer:
-        if line.strip():
-            emit_json(answer_line(line, stores, caller, budget))
+def _answer_lines(line: Line) -> None:
+    for text in sys.stdin.buffer:
+        if text.strip():
+            emit_json(line.answer(text))
 
 
-def answer_line(line: bytes | dict[str, Any], stores: Stores, default: Caller, budget: int) -> dict[str, Any]:
-    """``{"ok": true, "result"}`` or ``{"ok": false, "error"}``; a line's own caller wins over the options."""
-    from crawler.answers import answer_call, error_answer
-    from crawler.caller import Caller
-    from facts.errors import HarvesterError, InvalidArgument
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What answers calls: ``default`` is the caller of a call that names none."""
 
-    try:
-        asked = line if isinstance(line, dict) else _decoded(line)
-        if not isinstance(asked, dict) or not isinstance(asked.get("tool"), str):
-            raise InvalidArgument('a call is {"tool", "args"?, "caller"?}', argument="tool")
-        caller = Caller.from_json(asked["caller"]) if asked.get("caller") is not None else default
-    except HarvesterError as error:
-        return {"ok": False, "error": error_answer(error)}
-    args = asked.get("args") if asked.get("args") is not None else {}
-    return answer_call(asked["tool"], args, facts=stores.facts, graph=stores.graph, caller=caller, budget=budget)
+    stores: Stores
+    default: Caller
+    budget: int
+    coverage: Coverage
+
+    def answer(self, line: bytes | dict[str, Any]) -> dict[str, Any]:
+        """``{"ok": true, "result"}`` or ``{"ok": false, "error"}``."""
+        from crawler.answers import answer_call, error_answer
+        from crawler.caller import Caller
+        from crawler.registry import Desk
+        from facts.errors import HarvesterError, InvalidArgument
+
+        try:
+            asked = line if isinstance(line, dict) else _decoded(line)
+            if not isinstance(asked, dict) or not isinstance(asked.get("tool"), str):
+                raise InvalidArgument('a call is {"tool", "args"?, "caller"?}', argument="tool")
+            caller = Caller.from_json(asked["caller"]) if asked.get("caller") is not None else self.default
+        except HarvesterError as error:
+            return {"ok": False, "error": error_answer(error)}
+        desk = Desk(
+            facts=self.stores.facts,
+            graph_store=self.stores.graph,
+            caller=caller,
+            budget=self.budget,
+            coverage=self.coverage,
+        )
+        return answer_call(asked["tool"], asked.get("args") if asked.get("args") is not None else {}, desk)
 
 
 def _decoded(text: str | bytes) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from crawler.caller import Caller
 from crawler.demo.fold import Belief, Knowledge
 from crawler.picture.page import Picture, PicturedEdge, PicturedNode
-from crawler.registry import call_tool
+from crawler.registry import Desk, call_tool
 from crawler.sources.contract import Source, SourceFact
 from crawler.wiring import Stores
 from facts.access import Role, Writer
@@ -75,9 +75,10 @@ class DemoDesk:
     caller: Caller = DEMO
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        return call_tool(
-            tool, arguments, facts=self.stores.facts, graph=self.stores.graph, caller=self.caller, budget=BUDGET
+        desk = Desk(
+            facts=self.stores.facts, graph_store=self.stores.graph, caller=self.caller, budget=BUDGET
         )
+        return call_tool(tool, arguments, desk)
 
     def pages(self, tool: str, field: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         """Every row of a reading tool, page after page."""

@@ -2,4 +2,11 @@
 
 from crawler.tools import facts, graph_reads, graph_writes, incorporation, queue, tombstones
 
-TOOLS = (*facts.TOOLS, *tombstones.TOOLS, *queue.TOOLS, incorporation.graph_incorporate, *graph_reads.TOOLS, *graph_writes.TOOLS)
+TOOLS = (
+    *facts.TOOLS,
+    *tombstones.TOOLS,
+    *queue.TOOLS,
+    incorporation.graph_incorporate,
+    *graph_reads.TOOLS,
+    *graph_writes.TOOLS,
+)

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from crawler.arguments import Arguments, Cap, Count, Fraction, Texts
-from crawler.registry import Answer, Desk, Need, tool
+from crawler.registry import OVERSEERS, Answer, Desk, Need, tool
 from crawler.rendering import encoded_size, fitting, fitting_views, to_json
 from graph.queries import MOST_DEPTH, MOST_NODES, MOST_ROWS, EdgeQuery, NeighbourhoodQuery, NodeQuery
+from graph.stats import GraphStats
 from graph.views import EdgeView, NodeView
 
 GRAPH = (Need.GRAPH,)
@@ -149,4 +150,30 @@ def graph_neighbourhood(desk: Desk, asked: Neighbourhood) -> Answer:
     return {"anchor": anchor, "nodes": kept, "edges": drawn, "truncated": found.truncated or cut}
 
 
-TOOLS = (graph_search_nodes, graph_search_edges, graph_neighbourhood)
+class Stats(Arguments):
+    namespace: Within = None
+
+
+@tool(Stats, roles=OVERSEERS, needs=GRAPH)
+def graph_stats(desk: Desk, asked: Stats) -> Answer:
+    """The graph and its queue in numbers, of one namespace if named: nodes, edges and evidence, by namespace, kind and
+    predicate; what is pending, worked on, parked, and not covered by any rule.
+    """
+    return stats_json(desk.graph.stats(asked.namespace, access=desk.access, coverage=desk.coverage))
+
+
+def stats_json(found: GraphStats) -> Answer:
+    totals = found.totals
+    return {
+        "nodes": totals.nodes,
+        "edges": totals.edges,
+        "evidence": totals.evidence,
+        "queue": to_json(found.queue),
+        "lastCrawledAt": to_json(found.last_crawled_at),
+        "byNamespace": dict(totals.by_namespace),
+        "byKind": dict(totals.by_kind),
+        "byPredicate": dict(totals.by_predicate),
+    }
+
+
+TOOLS = (graph_search_nodes, graph_search_edges, graph_neighbourhood, graph_stats)
