@@ -6,8 +6,8 @@ others as a scaled integer; both only ever add and subtract, so a withdrawal lea
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 SCALE = 10**15
 DIGITS = 12
@@ -19,8 +19,19 @@ def weight(confidence: float) -> int:
     return 0 if confidence >= 1.0 else round(-math.log1p(-confidence) * SCALE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Strength:
+@lru_cache(maxsize=4_096)
+def confidence_of(total: int) -> float:
+    """The confidence that a sum of weights stands for."""
+    return round(-math.expm1(-total / SCALE), DIGITS)
+
+
+@lru_cache(maxsize=4_096)
+def once(confidence: float) -> "Strength":
+    """The strength of a single observation."""
+    return Strength().plus(confidence)
+
+
+class Strength(NamedTuple):
     """What the counting observations of one edge add up to."""
 
     observations: int = 0
@@ -38,7 +49,7 @@ class Strength:
     @property
     def confidence(self) -> float:
         """1 - product over the counting observations of (1 - c)."""
-        return 1.0 if self.certain else round(-math.expm1(-self.weight / SCALE), DIGITS)
+        return 1.0 if self.certain else confidence_of(self.weight)
 
 
 def combine_confidence(values: Iterable[float]) -> float:

@@ -6,10 +6,10 @@ while a key counts in it; of the statements without keys one counts, the stronge
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from graph.confidence import Strength
+from graph.confidence import Strength, once
 from graph.rows import Observation
 
 EVIDENCE_SHOWN = 256
@@ -33,8 +33,7 @@ class Statement(NamedTuple):
         return cls(row.origin, row.rank, row.confidence, row.writer, row.namespace, row.predicate, row.model, keys)
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeState:
+class EdgeState(NamedTuple):
     """The summary row of an edge: sums, counts by writer and namespace, what is shown, newest evidence (source ids)."""
 
     predicate: str
@@ -76,7 +75,7 @@ def counting(statements: Sequence[Statement]) -> list[Statement]:
 
 def _stated_once(only: Statement) -> EdgeState:
     return EdgeState(
-        only.predicate, only.rank, only.model, Strength().plus(only.confidence), int(only.origin < 0), {only.writer: 1},
+        only.predicate, only.rank, only.model, once(only.confidence), int(only.origin < 0), {only.writer: 1},
         {only.namespace: 1}, only.keys[-EVIDENCE_SHOWN:],
     )  # fmt: skip
 
@@ -151,14 +150,13 @@ def after_facts(state: EdgeState, changes: Sequence[OriginOnEdge]) -> Step:
     takes_over = shown is not None and shown.rank <= state.shown_rank
     withdrawn = not takes_over and any(statement.rank == state.shown_rank for statement in dropped)
     evidence = _evidence_after(state.evidence, changes)
-    after = replace(
-        state,
+    after = state._replace(
         strength=strength,
         writers=writers,
         namespaces=_tally(state.namespaces, (each.namespace for each in dropped), (each.namespace for each in added)),
         evidence=evidence,
     )
     if takes_over and shown is not None:
-        after = replace(after, predicate=shown.predicate, shown_rank=shown.rank, model=shown.model)
+        after = after._replace(predicate=shown.predicate, shown_rank=shown.rank, model=shown.model)
     short = len(evidence) < len(state.evidence) == EVIDENCE_SHOWN
     return Step(after, shown_withdrawn=withdrawn, evidence_short=short)

@@ -5,11 +5,10 @@ hand assertion may cite many keys and each key counts once.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from json.encoder import encode_basestring as _text
 
 from psycopg import Connection
 
@@ -81,17 +80,25 @@ def _project_new(
 
 def _properties(key: EdgeKey, state: EdgeState, evidence: list[str] | None) -> str:
     """The JSON text of an edge's AGE properties, left open for the members that only the database knows."""
-    members: dict[str, Any] = {
-        "predicate": state.predicate,
-        "predicate_key": key[2],
-        "confidence": state.strength.confidence,
-        "observations": state.strength.observations,
-        "asserted_by": sorted(state.writers),
-        "namespace": min((each for each in state.namespaces if each), default=None),
-        "model": state.model,
+    written = _properties_of(
+        state.predicate, key[2], state.strength, tuple(sorted(state.writers)), min(filter(None, state.namespaces), default=None), state.model
+    )
+    return written if evidence is None else f'{written},"evidence":[{",".join(map(_text, evidence))}]'
+
+
+@lru_cache(maxsize=4_096)
+def _properties_of(
+    predicate: str, key: str, strength: Strength, writers: tuple[str, ...], namespace: str | None, model: str | None
+) -> str:
+    members = {
+        "predicate": predicate,
+        "predicate_key": key,
+        "confidence": strength.confidence,
+        "observations": strength.observations,
+        "asserted_by": writers,
+        "namespace": namespace,
+        "model": model,
     }
-    if evidence is not None:
-        members["evidence"] = evidence
     return _encode(members)[:-1]
 
 
@@ -112,7 +119,10 @@ def _changes_by_edge(
             affected |= {row.edge for row in (*change.before.observations, *change.after.observations) if not row.loop}
     touched: dict[EdgeKey, list[OriginOnEdge]] = {}
     for change in changes:
-        before, after = _by_edge(change.before.observations, change.before.keys), _by_edge(change.after.observations, change.after.keys)
+        if not change.before.observations and not change.after.observations:
+            continue
+        before = _by_edge(change.before.observations, change.before.keys)
+        after = _by_edge(change.after.observations, change.after.keys)
         for edge in before.keys() | after.keys():
             if edge in affected:
                 key = (node_ids[edge[0]], node_ids[edge[1]], edge[2])
@@ -121,12 +131,12 @@ def _changes_by_edge(
     return touched
 
 
-def _by_edge(rows: Sequence[Observation], keys: tuple[int, ...]) -> dict[tuple[str, str, str], Sequence[Statement]]:
-    found: defaultdict[tuple[str, str, str], list[Statement]] = defaultdict(list)
+def _by_edge(rows: Sequence[Observation], keys: tuple[int, ...]) -> Mapping[tuple[str, str, str], Sequence[Statement]]:
+    found: dict[tuple[str, str, str], list[Statement]] = {}
     for row in rows:
-        if not row.loop:
-            found[row.edge].append(Statement.of(row, keys))
-    return dict(found)
+        if row.source_key != row.target_key:
+            found.setdefault(row.edge, []).append(Statement.of(row, keys))
+    return found
 
 
 def _insert_edges(
@@ -154,18 +164,20 @@ def _insert_edges(
 
 
 def _state_columns(states: Sequence[EdgeState]) -> dict[str, str]:
+    predicates, ranks, models, strengths, hand, writers, namespaces, evidence = zip(*states, strict=True)
+    counts, certain, weights = zip(*strengths, strict=True)
     return {
-        "predicates": texts(state.predicate for state in states),
-        "ranks": numbers(state.shown_rank for state in states),
-        "models": texts(state.model for state in states),
-        "confidences": numbers(state.strength.confidence for state in states),
-        "observations": numbers(state.strength.observations for state in states),
-        "certain": numbers(state.strength.certain for state in states),
-        "weights": numbers(state.strength.weight for state in states),
-        "hand": numbers(state.hand for state in states),
-        "writers": texts(_counts(tuple(state.writers.items())) for state in states),
-        "namespaces": texts(_counts(tuple(state.namespaces.items())) for state in states),
-        "evidence": texts(numbers(state.evidence) for state in states),
+        "predicates": texts(predicates),
+        "ranks": numbers(ranks),
+        "models": texts(models),
+        "confidences": numbers([strength.confidence for strength in strengths]),
+        "observations": numbers(counts),
+        "certain": numbers(certain),
+        "weights": numbers(weights),
+        "hand": numbers(hand),
+        "writers": texts([_counts(tuple(each.items())) for each in writers]),
+        "namespaces": texts([_counts(tuple(each.items())) for each in namespaces]),
+        "evidence": texts([numbers(each) for each in evidence]),
     }
 
 
@@ -206,18 +218,17 @@ def _write_observations(
         conn.execute(tables.edges.delete_observations, {"origins": origins, "poses": poses})
     if not added:
         return
+    (origins, poses, _, from_keys, to_keys, predicate_keys, predicates, namespaces, confidences, writers, models, sources,
+     targets, _) = zip(*added, strict=True)  # fmt: skip
     conn.execute(
         tables.edges.insert_observations,
         {
-            "origins": numbers(row.origin for row in added), "poses": numbers(row.pos for row in added),
-            "edges": numbers(None if row.loop else edge_ids[_edge_key(row, node_ids)] for row in added),
-            "sources": numbers(node_ids[row.source_key] for row in added),
-            "targets": numbers(node_ids[row.target_key] for row in added),
-            "from_keys": texts(row.from_key for row in added), "to_keys": texts(row.to_key for row in added),
-            "predicate_keys": texts(row.predicate_key for row in added), "predicates": texts(row.predicate for row in added),
-            "namespaces": texts(row.namespace for row in added), "confidences": numbers(row.confidence for row in added),
-            "writers": texts(row.writer for row in added), "models": texts(row.model for row in added),
-            "ranks": numbers(row.rank for row in added),
+            "origins": numbers(origins), "poses": numbers(poses),
+            "edges": numbers([None if row.loop else edge_ids[_edge_key(row, node_ids)] for row in added]),
+            "sources": numbers([node_ids[key] for key in sources]), "targets": numbers([node_ids[key] for key in targets]),
+            "from_keys": texts(from_keys), "to_keys": texts(to_keys), "predicate_keys": texts(predicate_keys),
+            "predicates": texts(predicates), "namespaces": texts(namespaces), "confidences": numbers(confidences),
+            "writers": texts(writers), "models": texts(models), "ranks": numbers([row.rank for row in added]),
         },  # fmt: skip
     )
     moved = [row for row in added if row.attached is not None]
@@ -293,7 +304,7 @@ def _show_lowest(conn: Connection, tables: GraphTables, after: dict[int, EdgeSta
     for number, rank, predicate, model in conn.execute(tables.edges.lowest_statements, {"ids": numbers(ids)}):
         state = after[number]
         if state is not None:
-            after[number] = replace(state, shown_rank=rank, predicate=predicate, model=model)
+            after[number] = state._replace(shown_rank=rank, predicate=predicate, model=model)
 
 
 def _refill_evidence(conn: Connection, tables: GraphTables, after: dict[int, EdgeState | None], ids: Sequence[int]) -> None:
@@ -302,4 +313,4 @@ def _refill_evidence(conn: Connection, tables: GraphTables, after: dict[int, Edg
     for number, evidence in conn.execute(tables.edges.newest_evidence, {"ids": numbers(ids)}):
         state = after[number]
         if state is not None:
-            after[number] = replace(state, evidence=tuple(evidence))
+            after[number] = state._replace(evidence=tuple(evidence))

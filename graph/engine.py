@@ -12,6 +12,7 @@ and after. The steps keep one order, and inside a step the order of keys, so tha
 The caller has locked the facts, opened the transaction, and starts anew on InterruptedWriteError.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ from graph.edge_writes import write_edges
 from graph.rows import NOWHERE, Mention, Observation, OriginChange
 from graph.tables import GraphTables
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 Row = TypeVar("Row", Mention, Observation)
 
 
@@ -205,21 +207,31 @@ def _insert_missing(conn: Connection, tables: GraphTables, keys: list[str], ment
         tables.engine.insert_nodes,
         {
             "keys": texts(columns[0]), "kinds": texts(columns[1]), "names": texts(columns[2]), "aliases": texts(columns[3]),
-            "namespaces": texts(columns[4]), "writers": texts(columns[5]), "label": tables.label_ids.node,
+            "namespaces": texts(columns[4]), "writers": texts(columns[5]), "properties": texts(columns[6]),
+            "label": tables.label_ids.node,
         },  # fmt: skip
     ).fetchall()
     return {key: number for number, key in inserted}
 
 
-def _shown(key: str, mentions: list[Mention]) -> tuple[str, str, str, str, str, str]:
-    """What a new node shows: key, kind, name, aliases, namespaces, writer, from its mentions in order of rank."""
+def _shown(key: str, mentions: list[Mention]) -> tuple[str, str, str, str, str, str, str]:
+    """What a new node shows: key, kind, name, aliases, namespaces, writer, AGE properties; mentions in order of rank."""
     first = next(mention for mention in mentions if mention.named)
     aliases: dict[str, str] = {}
     for mention in mentions:
         aliases.setdefault(mention.form, mention.spelling)
     places = {mention.namespace for mention in mentions if mention.named}
     namespaces = sorted(places - {NOWHERE}) or [""]
-    return key, first.kind, first.spelling, texts(aliases.values()), texts(namespaces), first.writer
+    properties = {
+        "node_key": key,
+        "kind": first.kind,
+        "name": first.spelling,
+        "aliases": list(aliases.values()),
+        "namespace": min(filter(None, namespaces), default=None),
+        "created_by": first.writer,
+    }
+    shown = (key, first.kind, first.spelling, texts(aliases.values()), texts(namespaces), first.writer)
+    return (*shown, _encode(properties)[:-1])
 
 
 def _write_mentions(conn: Connection, tables: GraphTables, delta: Delta, nodes: _Nodes) -> set[int]:
@@ -243,15 +255,14 @@ def _write_mentions(conn: Connection, tables: GraphTables, delta: Delta, nodes: 
 
 
 def _insert_mentions(conn: Connection, tables: GraphTables, mentions: list[Mention], nodes: _Nodes) -> None:
+    origins, poses, _, named_keys, forms, spellings, named, _, kinds, namespaces, writers, at, _ = zip(*mentions, strict=True)
     conn.execute(
         tables.engine.insert_mentions,
         {
-            "origins": numbers(m.origin for m in mentions), "poses": numbers(m.pos for m in mentions),
-            "nodes": numbers(nodes.ids[m.node_key] for m in mentions), "named_keys": texts(m.named_key for m in mentions),
-            "forms": texts(m.form for m in mentions), "spellings": texts(m.spelling for m in mentions),
-            "ranks": numbers(m.rank for m in mentions), "named": flags(m.named for m in mentions),
-            "kinds": texts(m.kind for m in mentions), "namespaces": texts(m.namespace for m in mentions),
-            "writers": texts(m.writer for m in mentions),
+            "origins": numbers(origins), "poses": numbers(poses), "nodes": numbers([nodes.ids[key] for key in at]),
+            "named_keys": texts(named_keys), "forms": texts(forms), "spellings": texts(spellings),
+            "ranks": numbers([mention.rank for mention in mentions]), "named": flags(named), "kinds": texts(kinds),
+            "namespaces": texts(namespaces), "writers": texts(writers),
         },  # fmt: skip
     )
     moved = [m for m in mentions if m.attached is not None]
@@ -278,12 +289,13 @@ def _raise_surfaces(conn: Connection, tables: GraphTables, mentions: list[Mentio
 
 
 def _surface_columns(rows: Sequence[tuple[int, str, str, int]]) -> dict[str, str]:
+    nodes, forms, spellings, ranks = zip(*rows, strict=True)
     return {
-        "nodes": numbers(row[0] for row in rows),
-        "forms": texts(row[1] for row in rows),
-        "spellings": texts(row[2] for row in rows),
-        "folded": texts(row[2].lower() for row in rows),
-        "ranks": numbers(row[3] for row in rows),
+        "nodes": numbers(nodes),
+        "forms": texts(forms),
+        "spellings": texts(spellings),
+        "folded": texts([spelling.lower() for spelling in spellings]),
+        "ranks": numbers(ranks),
     }
 
 
@@ -344,7 +356,8 @@ def _write_evidence(
 
 
 def _pair_columns(pairs: Sequence[tuple[int, int]]) -> dict[str, str]:
-    return {"nodes": numbers(node for node, _ in pairs), "sources": numbers(source for _, source in pairs)}
+    nodes, sources = zip(*pairs, strict=True)
+    return {"nodes": numbers(nodes), "sources": numbers(sources)}
 
 
 def _delete_empty(conn: Connection, tables: GraphTables, candidates: list[int]) -> int:

@@ -159,7 +159,7 @@ def _renamespaced(writing: Writing, origins: Sequence[int], key: str, namespace:
             for row in before.mentions
         )
         observations = tuple(row._replace(namespace=namespace) for row in before.observations)
-        after = replace(before, mentions=mentions, observations=observations)
+        after = before._replace(mentions=mentions, observations=observations)
         if after != before:
             changes.append(OriginChange(origin, before, after))
     return changes

@@ -5,7 +5,7 @@ write the ledger, replace the contributions, acknowledge.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from psycopg import Connection
 
@@ -24,8 +24,7 @@ from graph.rows import OriginChange, Rows
 from graph.tables import GraphTables
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """A source as the ledger has it before this write."""
 
     source_id: int
@@ -34,8 +33,7 @@ class _Known:
     extraction: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(NamedTuple):
     """One fact of the batch: what it says, derived and in ledger form."""
 
     item: Incorporation
@@ -155,8 +153,13 @@ def _changes(
     speaking = [*first, *changed]
     redirects = redirects_of(conn, tables, {key for each in speaking for key in each.rows.named_keys})
     ours = {each.origin for each in speaking}
+    nothing = Rows()
     return [
-        *(OriginChange(each.origin, before.get(each.origin, Rows()), each.rows.resolved(redirects)) for each in speaking),
+        *(
+            # Derived rows stand at the nodes that they name, until a merge redirects them.
+            OriginChange(each.origin, before.get(each.origin, nothing), each.rows.resolved(redirects) if redirects else each.rows)
+            for each in speaking
+        ),
         *(change for change in release.changes if change.origin not in ours),
     ]
 
@@ -177,8 +180,8 @@ def _write_ledger(
     }
     if first:
         keys = {"scope_keys": texts(each.item.scope_key for each in first)}
-        made = conn.execute(tables.sources.insert_sources, {**who, **keys, **_ledger_columns(first)}).rowcount
-        if made != len(first):
+        made = conn.execute(tables.sources.insert_sources, {**who, **keys, **_ledger_columns(first)}).fetchall()
+        if len(made) != len(first):
             raise InterruptedWriteError("a fact was cited by hand meanwhile")
     if changed:
         conn.execute(tables.sources.update_sources, {**who, **_ledger_columns(changed)})
@@ -200,11 +203,12 @@ def _ledger_columns(said: Sequence[_Said]) -> dict[str, str]:
 
 def _acked(said: _Said, change: OriginChange | None) -> Outcome:
     rows = change.after if change else said.rows
+    loops = sum(row.loop for row in rows.observations) if change else 0
     return Outcome(
         scope_key=said.item.scope_key,
         outcome="acked",
         nodes=len({mention.named_key for mention in rows.mentions}),
-        edges=sum(not row.loop for row in rows.observations) if change else len(rows.observations),
+        edges=len(rows.observations) - loops,
         withdrawn=change.withdrawn if change else 0,
-        skipped=sum(row.loop for row in rows.observations) if change else 0,
+        skipped=loops,
     )

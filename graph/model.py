@@ -1,10 +1,13 @@
-"""The values that cross the border of the graph: what callers say, and what they get back."""
+"""The values that cross the border of the graph: what callers say, and what they get back.
+
+Those that a drain makes by the million are named tuples; pass their fields by name.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from graph.keys import Identity
 
@@ -19,8 +22,7 @@ ABSENT = Absent.ABSENT
 NamespaceArgument = str | None | Absent
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NodeRef:
+class NodeRef(NamedTuple):
     """An endpoint by kind and name."""
 
     kind: str
@@ -28,8 +30,7 @@ class NodeRef:
     identity: Identity = "normal"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NodeMention:
+class NodeMention(NamedTuple):
     """A node as one fact (or one hand call) names it."""
 
     kind: str
@@ -39,8 +40,7 @@ class NodeMention:
     identity: Identity = "normal"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EdgeMention:
+class EdgeMention(NamedTuple):
     """A relation as one fact states it; an endpoint is a node key or a kind and name."""
 
     source: str | NodeRef
@@ -50,8 +50,7 @@ class EdgeMention:
     namespace: NamespaceArgument = ABSENT
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Incorporation:
+class Incorporation(NamedTuple):
     """All that one version of one fact says. A position that is None was struck out by hand."""
 
     scope_key: str
@@ -74,8 +73,7 @@ class Provenance:
 OutcomeKind = Literal["acked", "stale", "gone", "rejected"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one incorporation: counts of nodes and edges named, of rows withdrawn, of edges skipped."""
 
     scope_key: str

@@ -5,7 +5,7 @@ fold of the ledger: a whole row, or the items struck (their places stay, as null
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from psycopg import Connection
@@ -65,7 +65,7 @@ def _assertions_citing(conn: Connection, tables: GraphTables, sources: Sequence[
 def uncited(origin: int, before: Rows, gone: set[int]) -> OriginChange:
     """A hand assertion that no longer cites these sources; it falls with the last key it cited."""
     keys = tuple(key for key in before.keys if key not in gone)
-    return OriginChange(origin, before, replace(before, keys=keys) if keys else Rows())
+    return OriginChange(origin, before, before._replace(keys=keys) if keys else Rows())
 
 
 def strike(conn: Connection, tables: GraphTables, origins: Iterable[int], doomed: Doomed) -> Release:
@@ -104,7 +104,7 @@ def _without(row: tuple[Any, ...], mentions: Sequence[Mention], observations: Se
             edges[(mention.pos - EDGE_BASE) // 2] = None
     for observation in observations:
         edges[observation.pos] = None
-    return replace(item, nodes=nodes, edges=edges)
+    return item._replace(nodes=nodes, edges=edges)
 
 
 def _derived(row: tuple[Any, ...], item: Incorporation) -> Rows:

@@ -7,7 +7,6 @@ Mentions and observations are named tuples: a drain makes millions of them, at a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 _WEAK_BIT = 61
@@ -113,8 +112,7 @@ class Observation(NamedTuple):
         return self[:-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """Everything that one origin contributes, and the source ids that it cites (a fact: its own)."""
 
     mentions: tuple[Mention, ...] = ()
@@ -132,8 +130,6 @@ class Rows:
 
     def resolved(self, redirects: Mapping[str, str]) -> "Rows":
         """The same rows, each at the node that its named key resolves to."""
-        if not redirects and all(row.node_key == row.named_key for row in self.mentions):
-            return self
         return Rows(
             tuple(row.resolved(redirects.get(row.named_key, row.named_key)) for row in self.mentions),
             tuple(
@@ -144,8 +140,7 @@ class Rows:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OriginChange:
+class OriginChange(NamedTuple):
     """What an origin contributed before a write, and what it contributes after it. Both are complete."""
 
     origin: int
@@ -155,6 +150,8 @@ class OriginChange:
     @property
     def withdrawn(self) -> int:
         """How many mentions and statements the origin no longer makes."""
+        if not self.before.mentions and not self.before.observations:
+            return 0
         named = {mention.node_key for mention in self.before.mentions} - {mention.node_key for mention in self.after.mentions}
         stated = {row.edge for row in self.before.observations} - {row.edge for row in self.after.observations}
         return len(named) + len(stated)

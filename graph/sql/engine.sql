@@ -14,16 +14,18 @@ SELECT key FROM {registry}.node WHERE key = ANY (%(keys)s::text[])
 -- New nodes in key order (the order of every lock), each with its AGE vertex; a key that another writer made is left out.
 WITH wanted AS (
     SELECT * FROM unnest(%(keys)s::text[], %(kinds)s::text[], %(names)s::text[], %(aliases)s::text[],
-                         %(namespaces)s::text[], %(writers)s::text[])
-               AS w(key, kind, name, aliases, namespaces, writer)
+                         %(namespaces)s::text[], %(writers)s::text[], %(properties)s::text[])
+               AS w(key, kind, name, aliases, namespaces, writer, properties)
 ), fresh AS (
     INSERT INTO {registry}.node (key, kind, name, aliases, namespaces, created_by)
     SELECT key, kind, name, aliases::text[], namespaces::text[], writer FROM wanted ORDER BY key COLLATE "C"
     ON CONFLICT (key) DO NOTHING
-    RETURNING id, key, kind, name, aliases, namespaces, created_by, updated_at
+    RETURNING id, key
 ), vertices AS (
     INSERT INTO {graph}."GraphNode" (id, properties)
-    SELECT ag_catalog._graphid(%(label)s, id), {registry}.node_properties(row(id, key, kind, name, aliases, namespaces, created_by, updated_at)::{registry}.node) FROM fresh
+    SELECT ag_catalog._graphid(%(label)s, f.id), (w.properties || times.members)::ag_catalog.agtype
+    FROM fresh f JOIN wanted w USING (key),
+         (SELECT ',"updated_at":"' || to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"}}' AS members) AS times
 )
 SELECT id, key FROM fresh
 

@@ -5,7 +5,7 @@ FROM json_array_elements_text(%(scope_keys)s::json) AS w(scope_key) JOIN {regist
 
 -- name: reserve_sources
 -- Ids for sources to come.
-SELECT nextval(pg_get_serial_sequence('{registry}.source', 'id')) FROM generate_series(1, %(count)s)
+SELECT nextval(s.ids) FROM (SELECT pg_get_serial_sequence('{registry}.source', 'id')::regclass AS ids) s, generate_series(1, %(count)s)
 
 -- name: insert_sources
 -- Ledger rows of facts that the graph hears of for the first time.
@@ -14,6 +14,7 @@ SELECT w.id, w.scope_key, w.owner, w.fact_id, w.etag, %(writer)s, %(model)s, %(e
 FROM unnest(%(ids)s::bigint[], %(scope_keys)s::text[], %(owners)s::text[], %(fact_ids)s::bigint[], %(etags)s::bigint[],
             %(extractions)s::text[]) AS w(id, scope_key, owner, fact_id, etag, extraction)
 ON CONFLICT (scope_key) DO NOTHING
+RETURNING id
 
 -- name: update_sources
 -- Ledger rows of facts that say something new, or the same in a new version.
