@@ -61,10 +61,18 @@ class GraphStore(GraphReads):
         """Nothing of its own to close; the fact store owns the connections."""
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """A whole transaction of the write path, started anew when another writer deleted or merged in between."""
+        """A whole transaction of the write path, started anew when another writer deleted or merged in between.
+
+        Statements are pipelined: the server works on one while the next is being written.
+        """
+
+        def piped(conn: Connection) -> T:
+            with conn.pipeline():
+                return work(conn)
+
         for _ in range(RESTARTS):
             try:
-                return self.db.run(work)
+                return self.db.run(piped)
             except InterruptedWriteError:
                 continue
         raise Busy("other writers kept deleting or merging the same nodes; try again")
