@@ -154,6 +154,7 @@ class Removal:
     edge_evidence_removed: int = 0
     nodes_deleted: int = 0
     edges_deleted: int = 0
+    contributions: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

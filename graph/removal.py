@@ -110,7 +110,13 @@ def delete_contributions(removing: Removing, namespace: str) -> Removal:
         lambda observation: inside.observation(observation) or touching.observation(observation),
     )
     effect = _strike_locked(removing, origins, doomed, epoch)
-    return Removal(nodes_deleted=effect.nodes_deleted, edges_deleted=effect.edges_deleted) if effect else Removal()
+    if effect is None:
+        return Removal()
+    return Removal(
+        nodes_deleted=effect.nodes_deleted,
+        edges_deleted=effect.edges_deleted,
+        contributions=effect.mentions_dropped + effect.observations_dropped,
+    )
 
 
 def _unplaced(removing: Removing, origins: list[int], inside: Doomed, namespace: str) -> set[str]:

@@ -26,6 +26,16 @@ from graph.model import (
 )
 from graph.merging import Merging, merge_nodes, unmerge_nodes
 from graph.migrations import graph_migrations
+from graph.namespaces import (
+    NamespaceDeletion,
+    NamespaceRecord,
+    NamespaceUpsert,
+    archive_namespace,
+    delete_namespace,
+    get_namespace,
+    list_namespaces,
+    upsert_namespace,
+)
 from graph.reading import Topology
 from graph.reads import GraphReads
 from graph.removal import Removing, delete_edge, delete_node, remove_evidence
@@ -118,6 +128,28 @@ class GraphStore(GraphReads):
     def unmerge_nodes(self, merge_id: int, author: Author) -> MergeRecord:
         """Take a merge back."""
         return self.write(lambda conn: unmerge_nodes(self._merging(conn, author), merge_id))
+
+    def upsert_namespace(self, asked: NamespaceUpsert) -> NamespaceRecord:
+        """Write a registry entry; absent detail fields keep what they hold."""
+        return self.db.run(lambda conn: upsert_namespace(conn, self.tables, asked))
+
+    def get_namespace(self, namespace: str) -> NamespaceRecord | None:
+        """One registry entry; None when it is not registered."""
+        return self.db.run(lambda conn: get_namespace(conn, self.tables, namespace))
+
+    def list_namespaces(self, *, prefix: str = "", include_archived: bool = False) -> list[NamespaceRecord]:
+        """Registered namespaces and the default one, by name."""
+        return self.db.run(
+            lambda conn: list_namespaces(conn, self.tables, prefix=prefix, include_archived=include_archived)
+        )
+
+    def archive_namespace(self, namespace: str) -> bool:
+        """Leave a namespace out of lists; False when it is not registered."""
+        return self.db.run(lambda conn: archive_namespace(conn, self.tables, namespace))
+
+    def delete_namespace(self, namespace: str, *, requeue: bool = True) -> NamespaceDeletion:
+        """Withdraw every contribution in exactly this namespace, and its registry entry."""
+        return self.write(lambda conn: delete_namespace(self._removing(conn, requeue), namespace))
 
     def _removing(self, conn: Connection, requeue: bool) -> Removing:  # noqa: FBT001 - the callers name it
         return Removing(conn, self.facts.tables, self.tables, requeue)

@@ -69,47 +69,17 @@ FROM {registry}.walk(%(anchors)s::bigint[], %(depth)s, %(direction)s, %(lowest)s
                      %(seconds)s)
 
 -- name: around
--- A neighbourhood in one round trip. Part 0: the node itself (distance 0) and those listed, with the first origins of their
--- evidence; part 1: edges among them, with the first sources of theirs; part 2: those of all these sources that the caller
--- may see. Whether more stands behind an item than these show is judged by who reads this.
-WITH anchor AS MATERIALIZED (
-    SELECT n.id FROM {registry}.node n
-    WHERE n.key = coalesce((SELECT r.target_key FROM {registry}.redirect r WHERE r.named_key = %(key)s), %(key)s)
-), walked AS MATERIALIZED (
-    SELECT a.id || w.node_ids AS ids, 0 || w.distances AS distances, w.truncated,
-           a.id || w.node_ids[:coalesce(array_position(w.distances, %(depth)s) - 1, cardinality(w.node_ids))] AS near
-    FROM anchor a CROSS JOIN LATERAL {registry}.walk(ARRAY[a.id], %(depth)s, %(direction)s, %(lowest)s, %(space)s,
-                                                     %(most_nodes)s, %(most_edges)s, %(seconds)s) w
-), nodes AS MATERIALIZED (
-    SELECT n.id, n.key, n.kind, n.name, n.aliases, n.namespaces, p.distance, w.truncated,
-           ARRAY(SELECT o.origin FROM (
-                     SELECT m.origin, m.attached FROM {registry}.mention m
-                     WHERE m.node_id = p.id AND m.named AND m.namespace <> '/'
-                     ORDER BY m.namespace, m.rank LIMIT %(origins)s) o
-                 ORDER BY o.attached) AS origins,
-           EXISTS (SELECT FROM {registry}.redirect r WHERE r.target_key = n.key) AS merged
-    FROM walked w CROSS JOIN LATERAL unnest(w.ids, w.distances) AS p (id, distance) JOIN {registry}.node n ON n.id = p.id
-), edges AS MATERIALIZED (
-    SELECT e.*, e.evidence[:%(origins)s] AS origins
-    FROM walked w CROSS JOIN LATERAL (
-        SELECT * FROM {registry}.edge e
-        WHERE e.source_id = ANY (CASE WHEN %(direction)s = 'out' THEN w.near ELSE w.ids END)
-          AND e.target_id = ANY (CASE WHEN %(direction)s = 'in' THEN w.near ELSE w.ids END)
-          AND e.confidence >= %(lowest)s
-        LIMIT %(edges)s) e
+-- A neighbourhood in one round trip: nodes (part 0), edges (part 1), and those of the sources behind them that the caller
+-- may see (part 2). Whether more stands behind an item than these show is judged by who reads this.
+WITH found AS MATERIALIZED (
+    SELECT * FROM {registry}.around(%(key)s, %(depth)s, %(direction)s, %(lowest)s, %(space)s, %(most_nodes)s, %(most_edges)s,
+                                    %(seconds)s, %(listed)s, %(origins)s)
 )
-SELECT 0 AS part, id, key, kind, name, aliases, namespaces, distance AS number, merged AS flag, truncated,
-       origins, NULL::bigint AS source_id, NULL::bigint AS target_id, NULL::float8 AS confidence, NULL::timestamptz AS first_seen,
-       NULL::timestamptz AS last_seen
-FROM nodes
-UNION ALL
-SELECT 1, id, predicate, predicate_key, model, ARRAY(SELECT jsonb_object_keys(writers)), ARRAY(SELECT jsonb_object_keys(namespaces)),
-       observations, hand > 0, cardinality(evidence) >= %(evidence_kept)s, origins, source_id, target_id, confidence, first_seen, last_seen
-FROM edges
+SELECT * FROM found
 UNION ALL
 SELECT 2, e.id, e.scope_key, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM {registry}.source e
-WHERE e.id IN (SELECT unnest(origins) FROM nodes UNION SELECT unnest(origins) FROM edges) AND {visible_scope_key}
+FROM (SELECT DISTINCT unnest(origins) AS id FROM found) o JOIN {registry}.source e ON e.id = o.id
+WHERE {visible_scope_key}
 
 -- name: search_edges
 -- Edges by endpoints, predicate, namespace (their own or an endpoint's) and confidence, in the order of their keys.
