@@ -48,7 +48,8 @@ def _path_of_known_shapes() -> str:
     triples = [" && ".join(f"exists(@.{field})" for field in shape) for shape in TRIPLES]
     listed = '(exists(@.nodes) && @.nodes.type() == "array") || (exists(@.edges) && @.edges.type() == "array")'
     known = f'@.type() == "object" && ({listed} || ' + " || ".join(f"({one})" for one in triples) + ")"
-    return f"exists($[*]) && !exists($[*] ? (!({known})))"
+    # A filter unwraps arrays by itself, so lists within the list are ruled out apart.
+    return f'exists($[*]) && !exists($[*].type() ? (@ == "array")) && !exists($[*] ? (!({known})))'
 
 
 KNOWN_SHAPES_PATH: Final = _path_of_known_shapes()

@@ -16,7 +16,8 @@ from crawler.sources.contract import KnownKeys, SourceFact, SourceItem, Unreadab
 _LONGEST_LICENCE: Final = 120
 _UNKNOWN: Final = {"", "unknown", "none", "other"}
 _OSI_PREFIX: Final = re.compile(r"^License :: (?:OSI Approved :: )?")
-_NAME_SPLIT: Final = re.compile(r"\s*(?:,|;|\band\b|&|\n)\s*")
+# Between people, not before the legal form of a company ("Projects, LLC").
+_NAME_SPLIT: Final = re.compile(r"\s*(?:,(?!\s*(?:LLC|Inc|Ltd|GmbH|Jr)\b)|;|\band\b|&|\n)\s*")
 
 
 class PythonEnvironment:
@@ -107,7 +108,7 @@ def authors_of(about: Any) -> list[str]:
     for field in ("Author", "Maintainer"):
         names += [part for part in _NAME_SPLIT.split(about[field] or "") if part.lower() not in _UNKNOWN]
     addresses = getaddresses([about[field] or "" for field in ("Author-email", "Maintainer-email")])
-    names += [shown for shown, _ in addresses if shown]
+    names += [part for shown, _ in addresses for part in _NAME_SPLIT.split(shown)]
     if not names:
         names = [address for _, address in addresses if address]
     return list(dict.fromkeys(name.strip() for name in names if name.strip()))
