@@ -14,9 +14,11 @@ CREATE FUNCTION {registry}.lies_in(namespaces text[], wanted text) RETURNS boole
 -- Breadth-first from the anchors over edges of at least this confidence. Lists nodes nearest first, then in key order;
 -- the namespace decides what is listed, never where the walk goes. Stops (and says so) when enough are listed, when
 -- `most_edges` edge rows were looked at, or when its time is up: cost follows the caps, whatever the graph looks like.
+-- `near`: the anchors and those listed from which the walk could have gone on.
 CREATE FUNCTION {registry}.walk(
     anchors bigint[], depth integer, direction text, lowest float8, space text, most_nodes integer, most_edges integer,
-    seconds float8, OUT node_ids bigint[], OUT distances integer[], OUT truncated boolean, OUT looked_at integer
+    seconds float8, OUT node_ids bigint[], OUT distances integer[], OUT near bigint[], OUT truncated boolean,
+    OUT looked_at integer
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     visited bigint[] := anchors;
@@ -29,6 +31,7 @@ DECLARE
 BEGIN
     node_ids := ARRAY[]::bigint[];
     distances := ARRAY[]::integer[];
+    near := anchors;
     truncated := false;
     looked_at := 0;
     FOR hop IN 1 .. depth LOOP
@@ -61,6 +64,9 @@ BEGIN
             listed := listed[:most_nodes - cardinality(node_ids)];
             truncated := true;
         END IF;
+        IF hop < depth THEN
+            near := near || listed;
+        END IF;
         node_ids := node_ids || listed;
         distances := distances || array_fill(hop, ARRAY[cardinality(listed)]);
         EXIT WHEN truncated;
@@ -68,46 +74,31 @@ BEGIN
     END LOOP;
 END $$;
 
--- A neighbourhood, its evidence apart. Part 0: the node itself (distance 0) and those listed, each with the first origins of
--- its evidence; part 1: edges among them, with the first sources of theirs. In direction `out` (`in`) the edges are those
--- that the walk may follow. The settings keep the planner on the index order of each item: it believes that all nodes are
--- alike, and would sort the thousands of mentions of a hub to show ten.
-CREATE FUNCTION {registry}.around(
-    asked text, depth integer, direction text, lowest float8, wanted text, most_nodes integer, most_edges integer,
-    seconds float8, most_listed integer, most_origins integer
+-- What a walk lists. Part 0: nodes, each with the first origins of its evidence; part 1: the edges that go from `sources` to
+-- `targets`, with the first sources of theirs. The settings keep the planner on index order: it believes that all nodes are
+-- alike, and would sort the thousands of mentions of a hub to show ten, or read all edges into it to find three.
+CREATE FUNCTION {registry}.listed(
+    ids bigint[], distances integer[], sources bigint[], targets bigint[], lowest float8, most_edges integer,
+    most_origins integer
 ) RETURNS TABLE (
     part integer, id bigint, key text, kind text, name text, aliases text[], namespaces text[], number integer, flag boolean,
-    cut boolean, origins bigint[], source_id bigint, target_id bigint, confidence float8, first_seen timestamptz,
-    last_seen timestamptz
+    origins bigint[], source_id bigint, target_id bigint, confidence float8, first_seen timestamptz, last_seen timestamptz
 ) LANGUAGE plpgsql STABLE SET enable_bitmapscan = off SET enable_sort = off SET enable_seqscan = off AS $$
 #variable_conflict use_column
-DECLARE
-    ids bigint[];
-    near bigint[];
-    walked record;
 BEGIN
-    SELECT ARRAY[n.id] INTO ids FROM {registry}.node n
-    WHERE n.key = coalesce((SELECT r.target_key FROM {registry}.redirect r WHERE r.named_key = asked), asked);
-    IF ids IS NULL THEN
-        RETURN;
-    END IF;
-    SELECT * INTO walked FROM {registry}.walk(ids, depth, direction, lowest, wanted, most_nodes, most_edges, seconds);
-    near := ids || walked.node_ids[:coalesce(array_position(walked.distances, depth) - 1, cardinality(walked.node_ids))];
-    ids := ids || walked.node_ids;
     RETURN QUERY
         SELECT 0, n.id, n.key, n.kind, n.name, n.aliases, n.namespaces, p.distance,
-            EXISTS (SELECT FROM {registry}.redirect r WHERE r.target_key = n.key), walked.truncated,
+            EXISTS (SELECT FROM {registry}.redirect r WHERE r.target_key = n.key),
             ARRAY(SELECT m.origin FROM {registry}.mention m
                   WHERE m.node_id = p.id AND m.named AND m.namespace <> '/'
                   ORDER BY m.node_id, m.namespace, m.rank LIMIT most_origins),
             NULL::bigint, NULL::bigint, NULL::float8, NULL::timestamptz, NULL::timestamptz
-        FROM unnest(ids, 0 || walked.distances) AS p (id, distance) JOIN {registry}.node n ON n.id = p.id;
+        FROM unnest(ids, distances) AS p (id, distance) JOIN {registry}.node n ON n.id = p.id;
     RETURN QUERY
         SELECT 1, e.id, e.predicate, e.predicate_key, e.model, ARRAY(SELECT jsonb_object_keys(e.writers)),
-            ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations, e.hand > 0, cardinality(e.evidence) > most_origins,
-            e.evidence[:most_origins], e.source_id, e.target_id, e.confidence, e.first_seen, e.last_seen
-        FROM unnest(CASE WHEN direction = 'out' THEN near ELSE ids END) AS s (id)
-        JOIN {registry}.edge e ON e.source_id = s.id AND e.target_id = ANY (CASE WHEN direction = 'in' THEN near ELSE ids END)
-        WHERE e.confidence >= lowest
-        LIMIT most_listed;
+            ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations, e.hand > 0, e.evidence[:most_origins], e.source_id,
+            e.target_id, e.confidence, e.first_seen, e.last_seen
+        FROM {registry}.edge e
+        WHERE e.source_id = ANY (sources) AND e.target_id = ANY (targets) AND e.confidence >= lowest
+        ORDER BY e.source_id, e.target_id, e.predicate_key LIMIT most_edges;
 END $$;

@@ -42,10 +42,15 @@ WHERE o.origin = w.origin AND o.pos = w.pos
 -- name: insert_observations
 -- Statements that origins make; those between a node and itself belong to no edge.
 INSERT INTO {registry}.observation (origin, pos, edge_id, source_id, target_id, from_key, to_key, predicate_key, predicate,
-                                    namespace, confidence, writer, model, rank)
-SELECT * FROM unnest(%(origins)s::bigint[], %(poses)s::int[], %(edges)s::bigint[], %(sources)s::bigint[], %(targets)s::bigint[],
-    %(from_keys)s::text[], %(to_keys)s::text[], %(predicate_keys)s::text[], %(predicates)s::text[], %(namespaces)s::text[],
-    %(confidences)s::float8[], %(writers)s::text[], %(models)s::text[], %(ranks)s::bigint[])
+                                    namespace, confidence, writer, model, rank, attached)
+SELECT w.origin, w.pos, w.edge_id, w.source_id, w.target_id, w.from_key, w.to_key, w.predicate_key, w.predicate, w.namespace,
+       w.confidence, w.writer, w.model, w.rank, (step.number << 20) + w.place
+FROM (SELECT nextval('{registry}.attachment') AS number OFFSET 0) AS step, unnest(%(origins)s::bigint[], %(poses)s::int[],
+    %(edges)s::bigint[], %(sources)s::bigint[], %(targets)s::bigint[], %(from_keys)s::text[], %(to_keys)s::text[],
+    %(predicate_keys)s::text[], %(predicates)s::text[], %(namespaces)s::text[], %(confidences)s::float8[],
+    %(writers)s::text[], %(models)s::text[], %(ranks)s::bigint[]) WITH ORDINALITY
+    AS w(origin, pos, edge_id, source_id, target_id, from_key, to_key, predicate_key, predicate, namespace, confidence,
+         writer, model, rank, place)
 
 -- name: restore_observation_order
 -- A statement that only moved between edges keeps its place in the order of attachment.

@@ -44,12 +44,15 @@ DELETE FROM {registry}.mention m USING unnest(%(origins)s::bigint[], %(poses)s::
 WHERE m.origin = w.origin AND m.pos = w.pos
 
 -- name: insert_mentions
--- Forms that origins give to nodes.
+-- Forms that origins give to nodes. The order of attachment takes one sequence step a statement, not one a row.
 INSERT INTO {registry}.mention
-    (origin, pos, node_id, named_key, form, spelling, rank, named, kind, namespace, writer)
-SELECT * FROM unnest(%(origins)s::bigint[], %(poses)s::int[], %(nodes)s::bigint[], %(named_keys)s::text[],
-    %(forms)s::text[], %(spellings)s::text[], %(ranks)s::bigint[], %(named)s::boolean[], %(kinds)s::text[],
-    %(namespaces)s::text[], %(writers)s::text[])
+    (origin, pos, node_id, named_key, form, spelling, rank, named, kind, namespace, writer, attached)
+SELECT w.origin, w.pos, w.node_id, w.named_key, w.form, w.spelling, w.rank, w.named, w.kind, w.namespace, w.writer,
+       (step.number << 20) + w.place
+FROM (SELECT nextval('{registry}.attachment') AS number OFFSET 0) AS step, unnest(%(origins)s::bigint[], %(poses)s::int[],
+    %(nodes)s::bigint[], %(named_keys)s::text[], %(forms)s::text[], %(spellings)s::text[], %(ranks)s::bigint[],
+    %(named)s::boolean[], %(kinds)s::text[], %(namespaces)s::text[], %(writers)s::text[]) WITH ORDINALITY
+    AS w(origin, pos, node_id, named_key, form, spelling, rank, named, kind, namespace, writer, place)
 
 -- name: restore_mention_order
 -- A row that only moved between nodes keeps its place in the order of attachment.

@@ -69,17 +69,27 @@ FROM {registry}.walk(%(anchors)s::bigint[], %(depth)s, %(direction)s, %(lowest)s
                      %(seconds)s)
 
 -- name: around
--- A neighbourhood in one round trip: nodes (part 0), edges (part 1), and those of the sources behind them that the caller
--- may see (part 2). Whether more stands behind an item than these show is judged by who reads this.
-WITH found AS MATERIALIZED (
-    SELECT * FROM {registry}.around(%(key)s, %(depth)s, %(direction)s, %(lowest)s, %(space)s, %(most_nodes)s, %(most_edges)s,
-                                    %(seconds)s, %(listed)s, %(origins)s)
+-- A neighbourhood in one round trip: whether the walk was cut short (part 3), nodes (0), edges (1), and those of the sources
+-- behind them that the caller may see (2). With direction `out` (`in`) the edges are those that the walk may follow.
+WITH walked AS MATERIALIZED (
+    SELECT a.id AS anchor, w.* FROM {registry}.node a
+    CROSS JOIN LATERAL {registry}.walk(ARRAY[a.id], %(depth)s, %(direction)s, %(lowest)s, %(space)s, %(most_nodes)s,
+                                       %(most_edges)s, %(seconds)s) w
+    WHERE a.key = coalesce((SELECT r.target_key FROM {registry}.redirect r WHERE r.named_key = %(key)s), %(key)s)
+), found AS MATERIALIZED (
+    SELECT l.* FROM walked w CROSS JOIN LATERAL {registry}.listed(
+        w.anchor || w.node_ids, 0 || w.distances,
+        CASE WHEN %(direction)s = 'out' THEN w.near ELSE w.anchor || w.node_ids END,
+        CASE WHEN %(direction)s = 'in' THEN w.near ELSE w.anchor || w.node_ids END,
+        %(lowest)s, %(listed)s, %(origins)s) l
 )
 SELECT * FROM found
 UNION ALL
-SELECT 2, e.id, e.scope_key, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 2, e.id, e.scope_key, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM (SELECT DISTINCT unnest(origins) AS id FROM found) o JOIN {registry}.source e ON e.id = o.id
 WHERE {visible_scope_key}
+UNION ALL
+SELECT 3, anchor, NULL, NULL, NULL, NULL, NULL, looked_at, truncated, NULL, NULL, NULL, NULL, NULL, NULL FROM walked
 
 -- name: search_edges
 -- Edges by endpoints, predicate, namespace (their own or an endpoint's) and confidence, in the order of their keys.
