@@ -71,7 +71,6 @@ class Unavailable(HarvesterError):
 # only when two writers race or when a row was written past this library.
 CONSTRAINTS: dict[str, tuple[type[HarvesterError], str | None, str]] = {
     "facts_shared_not_transient": (InvalidArgument, "shared", "a fact cannot be shared and transient at once"),
-    "facts_scope_key_matches": (InvalidArgument, "key", "the scope key does not belong to this key and scope"),
     "facts_key_length": (InvalidArgument, "key", "a key has 1 to 512 bytes"),
     "facts_scope_key_key": (Conflict, "key", "another writer created this fact meanwhile; store it again"),
     "sessions_session_id_valid": (InvalidArgument, "session_id", "a session id has 1 to 128 bytes and no ':'"),

@@ -59,7 +59,8 @@ def visible_fragments() -> dict[str, sql.Composable]:
             "(e.scope_key ^@ 'shared:')",
             "split_part(e.scope_key, ':', 2)",
             # What follows `shared:` or `session:<id>:`; a regular expression costs ten times as much a row.
-            "substr(e.scope_key, CASE WHEN e.scope_key ^@ 'shared:' THEN 8 ELSE strpos(substr(e.scope_key, 9), ':') + 9 END)",
+            """substr(e.scope_key,
+                CASE WHEN e.scope_key ^@ 'shared:' THEN 8 ELSE strpos(substr(e.scope_key, 9), ':') + 9 END)""",
             "e.owner_session_id",
         ),
     }

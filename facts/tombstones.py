@@ -54,8 +54,7 @@ class PurgeResult:
 
 def tombstone_statistics(conn: Connection, tables: FactTables, *, ttl_s: float) -> TombstoneStatistics:
     ttl = checked_seconds(ttl_s, argument="ttl_seconds")
-    row = conn.execute(tables.tombstones.statistics, {"ttl": ttl}).fetchone()
-    assert row is not None, "an aggregate without GROUP BY has one row"  # noqa: S101
+    [row] = conn.execute(tables.tombstones.statistics, {"ttl": ttl}).fetchall()
     total, unreconciled, blocked, pinned, age = row
     return TombstoneStatistics(
         pending_total=total,

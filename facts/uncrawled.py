@@ -286,8 +286,7 @@ def _apply(
 
 def _mark_below(conn: Connection, tables: FactTables, like: str, acl: dict[str, Any], *, crawled: bool) -> MarkResult:
     query = tables.queue.close_below if crawled else tables.queue.reopen_below
-    row = conn.execute(query, {"like": like, "listed": LISTED_SKIPS, **acl}, prepare=False).fetchone()
-    assert row is not None, "an aggregate without GROUP BY has one row"  # noqa: S101
+    [row] = conn.execute(query, {"like": like, "listed": LISTED_SKIPS, **acl}, prepare=False).fetchall()
     affected, selected, keys = row
     skipped = tuple(SkippedKey(scope_key=key, reason=SkipReason.STATE) for key in keys)
     return MarkResult(affected=affected, skipped=selected - affected, skipped_keys=skipped)
@@ -298,12 +297,11 @@ def queue_statistics(
 ) -> QueueStatistics:
     """The queue in numbers, of one namespace when named."""
     likes = {"likes": key_likes(namespace=namespace)}
-    row = conn.execute(tables.queue.statistics, {**likes, **coverage.parameters()}, prepare=False).fetchone()
-    last = conn.execute(tables.queue.last_crawled, likes, prepare=False).fetchone()
-    assert row is not None, "an aggregate without GROUP BY has one row"  # noqa: S101
+    [row] = conn.execute(tables.queue.statistics, {**likes, **coverage.parameters()}, prepare=False).fetchall()
+    [[last]] = conn.execute(tables.queue.last_crawled, likes, prepare=False).fetchall()
     return QueueStatistics(
         pending=row[0], leased=row[1], parked=row[2], tombstones=row[3], no_rule=row[4], oldest_pending_at=row[5],
-        next_retry_at=row[6], last_crawled_at=None if last is None else last[0],
+        next_retry_at=row[6], last_crawled_at=last,
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def store_batch(
         untouched = conn.execute(tables.writes.untouched, {"scope_keys": texts(rest)}).fetchall()
         rows.update({row[1]: (row, False) for row in untouched})
     _refuse_foreign(batch, rows, writer, rules)
-    return [_stored(fact, *rows[fact.scope_key]) for fact in batch]
+    return [_stored(fact, rows[fact.scope_key][0], changed=rows[fact.scope_key][1]) for fact in batch]
 
 
 def hold_session_open(conn: Connection, tables: FactTables, session_id: str, lineage: LineageResolver) -> None:
@@ -73,7 +73,7 @@ def _refuse_foreign(
             raise NotPermitted(f"{fact.key!r} belongs to another session; use a key of your own", argument="key")
 
 
-def _stored(fact: CheckedFact, row: tuple[Any, ...], changed: bool) -> StoredFact:  # noqa: FBT001 - the row's companion
+def _stored(fact: CheckedFact, row: tuple[Any, ...], *, changed: bool) -> StoredFact:
     return StoredFact(
         fact_id=row[0],
         scope_key=row[1],

@@ -149,7 +149,7 @@ def test_an_adopted_row_is_claimed_and_acknowledged(adopted: FactStore) -> None:
     assert adopted.queue_statistics().pending == 0
 
 
-def test_with_both_writing_no_receipt_acknowledges_unseen_content(
+def test_with_both_writing_no_receipt_acknowledges_unseen_content(  # noqa: C901 - two writers and a crawler
     adopted: FactStore, foreign: psycopg.Connection, empty_database_url: str
 ) -> None:
     """Whoever acknowledges has read the content: what is off the queue at the end was seen in its last version."""

@@ -38,9 +38,7 @@ def test_a_receipt_closes_the_version_it_names_only(store: FactStore) -> None:
     first = put(store, "a", "b", "c")
     put(store, "b", value=2)
     store.set_crawled([CrawlMark(scope_key="shared:c")])
-    result = store.set_crawled(
-        marks(a=first["shared:a"], b=first["shared:b"], c=first["shared:c"], none=4)
-    )
+    result = store.set_crawled(marks(a=first["shared:a"], b=first["shared:b"], c=first["shared:c"], none=4))
     assert (result.affected, result.skipped) == (1, 3)
     assert [skip.reason for skip in result.skipped_keys] == [SkipReason.ETAG, SkipReason.STATE, SkipReason.GONE]
     assert pending(store) == ["b"]
@@ -66,7 +64,7 @@ def test_a_purged_and_recreated_fact_is_not_closed_by_an_old_receipt(store: Fact
 
 @pytest.mark.parametrize(
     ("arguments", "argument"),
-    [
+    (
         ({}, "scope_keys"),
         ({"marks": marks(a=1), "key_prefix": "a"}, "scope_keys"),
         ({"marks": []}, "scope_keys"),
@@ -76,7 +74,7 @@ def test_a_purged_and_recreated_fact_is_not_closed_by_an_old_receipt(store: Fact
         ({"marks": [CrawlMark(scope_key="x", etag="one")]}, "scope_keys[0].etag"),
         ({"marks": [CrawlMark(scope_key="")]}, "scope_keys[0]"),
         ({"key_prefix": ""}, "key_prefix"),
-    ],
+    ),
 )
 def test_a_bad_selector_names_its_argument(store: FactStore, arguments, argument: str) -> None:
     with pytest.raises(InvalidArgument) as raised:

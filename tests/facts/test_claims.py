@@ -47,13 +47,17 @@ def finish(store: FactStore, claimed: list[ClaimedFact]) -> list[str]:
     return [fact.scope_key for fact in locked]
 
 
-def stumble(store: FactStore, claimed: list[ClaimedFact], *, owner: str = "w", delay: float = 0.0, terminal: bool = False) -> int:
+def stumble(
+    store: FactStore, claimed: list[ClaimedFact], *, owner: str = "w", delay: float = 0.0, terminal: bool = False
+) -> int:
     failures = [
         FailedClaim(fact_id=f.fact_id, etag=f.etag, attempts=f.attempts, error=f"no {f.attempts}", terminal=terminal)
         for f in claimed
     ]
     policy = Backoff(first_s=delay, most_s=delay)
-    return store.db.run(lambda conn: fail(conn, store.tables, failures, owner=owner, backoff=policy, jitter=lambda: 1.0))
+    return store.db.run(
+        lambda conn: fail(conn, store.tables, failures, owner=owner, backoff=policy, jitter=lambda: 1.0)
+    )
 
 
 def lease_of(store: FactStore, key: str) -> tuple[int, bool, str | None] | None:
@@ -185,7 +189,9 @@ def test_failing_a_lost_lease_changes_nothing(store: FactStore) -> None:
 def test_an_error_text_is_storable_whatever_it_holds(store: FactStore) -> None:
     put(store, "a")
     claimed = take(store)
-    failure = FailedClaim(fact_id=claimed[0].fact_id, etag=claimed[0].etag, attempts=1, error="x\x00\ud800" + "y" * 9999)
+    failure = FailedClaim(
+        fact_id=claimed[0].fact_id, etag=claimed[0].etag, attempts=1, error="x\x00\ud800" + "y" * 9999
+    )
     store.db.run(lambda conn: fail(conn, store.tables, [failure], owner="w"))
     lease = lease_of(store, "a")
     assert lease is not None
@@ -195,13 +201,13 @@ def test_an_error_text_is_storable_whatever_it_holds(store: FactStore) -> None:
 
 @pytest.mark.parametrize(
     ("coverage", "expected"),
-    [
+    (
         (EVERYTHING, ["corpus/a", "corpus_a", "triple", "intake/triple", "dead-pinned", "dead"]),
         (Coverage(key_patterns=("corpus/%",)), ["corpus/a", "dead-pinned"]),
         (Coverage(key_patterns=("corpus/%",), pinned_tombstones=False), ["corpus/a"]),
         (Coverage(value_path="exists($.nodes)", outside_prefixes=("intake/",)), ["triple", "dead-pinned"]),
         (Coverage(), ["dead-pinned"]),
-    ],
+    ),
 )
 def test_a_claim_is_filtered_before_its_limit(store: FactStore, coverage: Coverage, expected: list[str]) -> None:
     put(store, "dead-pinned")
@@ -219,7 +225,7 @@ def test_a_claim_is_filtered_before_its_limit(store: FactStore, coverage: Covera
     assert sorted(found) == sorted(expected)
 
 
-@pytest.mark.parametrize(("field", "value"), [("owner", ""), ("limit", 0), ("limit", 1.5)])
+@pytest.mark.parametrize(("field", "value"), (("owner", ""), ("limit", 0), ("limit", 1.5)))
 def test_a_bad_claim_names_its_argument(store: FactStore, field: str, value: object) -> None:
     with pytest.raises(InvalidArgument) as raised:
         take(store, **{field: value})

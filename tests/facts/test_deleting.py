@@ -70,7 +70,7 @@ def test_scope_all_without_pattern_is_the_exact_key_everywhere(store: FactStore)
     assert left(store) == {"shared:ab"}
 
 
-@pytest.mark.parametrize("pattern", ["k_1", "k%1", "\\%*", "*", "k\\_*"])
+@pytest.mark.parametrize("pattern", ("k_1", "k%1", "\\%*", "*", "k\\_*"))
 def test_a_dry_run_counts_what_a_delete_takes(store: FactStore, pattern: str) -> None:
     put(store, "k_1", "kx1", "%x", "k_2", "other")
     dry = store.delete(DeleteFactInput(key=pattern, pattern=True, scope="shared", dry_run=True))
@@ -114,7 +114,7 @@ def test_a_crawler_deletes_below_its_explicit_grants(store: FactStore) -> None:
         store.delete(DeleteFactInput(key="rope/a", shared=True), crawler)
 
 
-@pytest.mark.parametrize("pattern", ["s*", "*", "skills/*", "%kills/knot", "config/*", "memory/x"])
+@pytest.mark.parametrize("pattern", ("s*", "*", "skills/*", "%kills/knot", "config/*", "memory/x"))
 def test_a_shared_pattern_that_could_reach_a_reserved_prefix_is_refused_whole(store: FactStore, pattern: str) -> None:
     put(store, "skills/knot", "rope")
     with pytest.raises(NotPermitted, match="narrow the pattern"):
@@ -153,12 +153,12 @@ def test_the_agent_tuner_deletes_nothing(store: FactStore) -> None:
 
 @pytest.mark.parametrize(
     ("request_", "writer", "argument"),
-    [
+    (
         (DeleteFactInput(key="k"), Writer(), "scope"),
         (DeleteFactInput(key="", shared=True), S1, "key"),
         (DeleteFactInput(key="k", scope="none"), S1, "scope"),
         (DeleteFactInput(key="a\x00", shared=True), S1, "key"),
-    ],
+    ),
 )
 def test_a_bad_delete_names_its_argument(store: FactStore, request_, writer, argument: str) -> None:
     with pytest.raises(InvalidArgument) as raised:

@@ -39,7 +39,7 @@ def fact(key: str = "k", **fields: object) -> StoreFactInput:
 
 @pytest.mark.parametrize(
     ("text", "parsed"),
-    [
+    (
         ("shared:a/b", ScopeKey(key="a/b", session_id=None)),
         ("shared:a:b", ScopeKey(key="a:b", session_id=None)),
         ("session:s1:berth:4", ScopeKey(key="berth:4", session_id="s1")),
@@ -49,7 +49,7 @@ def fact(key: str = "k", **fields: object) -> StoreFactInput:
         ("shared:", None),
         ("berth", None),
         ("", None),
-    ],
+    ),
 )
 def test_a_scope_key_comes_apart_in_one_way(text: str, parsed: ScopeKey | None) -> None:
     assert parse_scope_key(text) == parsed
@@ -72,7 +72,7 @@ def matches(pattern: str, key: str) -> bool:
 
 @pytest.mark.parametrize(
     ("pattern", "key", "expected"),
-    [
+    (
         ("mill/*", "mill/ab", True),
         ("mill/%", "mill/", True),
         ("mill_a", "millxa", False),
@@ -89,7 +89,7 @@ def matches(pattern: str, key: str) -> bool:
         ("a**b", "a-b", True),
         ("a*b*c", "aXbYc", True),
         ("a*b*c", "aXc", False),
-    ],
+    ),
 )
 def test_only_star_and_percent_are_wild(pattern: str, key: str, expected: bool) -> None:
     assert matches(pattern, key) is expected
@@ -97,7 +97,7 @@ def test_only_star_and_percent_are_wild(pattern: str, key: str, expected: bool) 
 
 @pytest.mark.parametrize(
     ("pattern", "prefix", "expected"),
-    [
+    (
         ("s*", "skills/", True),
         ("*", "skills/", True),
         ("skills/knot", "skills/", True),
@@ -107,7 +107,7 @@ def test_only_star_and_percent_are_wild(pattern: str, key: str, expected: bool) 
         ("t*", "skills/", False),
         ("skillsx*", "skills/", False),
         ("*/knot", "skills/", True),
-    ],
+    ),
 )
 def test_a_pattern_that_could_reach_below_a_prefix_is_known(pattern: str, prefix: str, expected: bool) -> None:
     assert parse_pattern(pattern).may_match_below(prefix) is expected
@@ -125,11 +125,11 @@ def test_reaching_below_a_prefix_is_never_overlooked(pattern: str, tail: str) ->
 
 @pytest.mark.parametrize(
     ("value", "cleaned"),
-    [
+    (
         ("K\x00rsou", "Krsou"),
         ({"a\x00": ["x\x00", {"b": "\ud800"}]}, {"a": ["x", {"b": ""}]}),
         (["\udfffy"], ["y"]),
-    ],
+    ),
 )
 def test_nul_and_lone_surrogates_go_at_any_depth(value: object, cleaned: object) -> None:
     result = clean_value(value)
@@ -137,7 +137,7 @@ def test_nul_and_lone_surrogates_go_at_any_depth(value: object, cleaned: object)
     assert result.cleaned
 
 
-@pytest.mark.parametrize("value", ["\\u0000", "\\ud800", "😀", "é", None, 0, False, [], {}, "a\\x00b", 10**400])
+@pytest.mark.parametrize("value", ("\\u0000", "\\ud800", "😀", "é", None, 0, False, [], {}, "a\\x00b", 10**400))
 def test_what_can_be_stored_stays_as_it_is(value: object) -> None:
     result = clean_value(value)
     assert result.value == value
@@ -145,7 +145,7 @@ def test_what_can_be_stored_stays_as_it_is(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), {"a": [-float("inf")]}, b"bytes", {1, 2}, object(), {"a": 1, "a\x00": 2}]
+    "value", (float("nan"), float("inf"), {"a": [-float("inf")]}, b"bytes", {1, 2}, object(), {"a": 1, "a\x00": 2})
 )
 def test_what_is_no_json_is_refused(value: object) -> None:
     with pytest.raises(UnstorableValueError):
@@ -177,7 +177,7 @@ def test_nesting_has_a_limit() -> None:
 
 @pytest.mark.parametrize(
     ("bad", "argument", "says"),
-    [
+    (
         (fact(""), "key", "empty"),
         (fact("a\x00b"), "key", "NUL"),
         (fact("a\ud800"), "key", "surrogate"),
@@ -192,7 +192,7 @@ def test_nesting_has_a_limit() -> None:
         (StoreFactInput(key="k"), "value", "no value"),
         (fact(value=float("nan")), "value", "finite"),
         (fact(shared="yes"), "shared", "true or false"),
-    ],
+    ),
 )
 def test_bad_input_names_its_argument_and_index(bad: StoreFactInput, argument: str, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says) as alone:
@@ -230,7 +230,7 @@ def test_the_same_key_in_two_scopes_is_no_conflict() -> None:
     assert [f.scope_key for f in check(fact("a"), fact("a", shared=True))] == ["session:s1:a", "shared:a"]
 
 
-@pytest.mark.parametrize("session", ["s1:berth", "", "x" * 129, "a\x00"])
+@pytest.mark.parametrize("session", ("s1:berth", "", "x" * 129, "a\x00"))
 def test_a_session_id_that_could_be_misread_is_refused(session: str) -> None:
     with pytest.raises(InvalidArgument, match="session id"):
         check(fact(), writer=Writer(session_id=session))
@@ -241,14 +241,14 @@ def test_a_private_fact_needs_a_session() -> None:
         check(fact(), writer=Writer())
 
 
-@pytest.mark.parametrize("count", [0, BATCH_FACTS + 1])
+@pytest.mark.parametrize("count", (0, BATCH_FACTS + 1))
 def test_a_batch_has_a_size(count: int) -> None:
     with pytest.raises(InvalidArgument, match="batch"):
         check(*[fact(str(n)) for n in range(count)])
 
 
-@pytest.mark.parametrize("prefix", ["skills/", "asks/", "config/facts-manager/", "memory/", "claims/"])
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("prefix", ("skills/", "asks/", "config/facts-manager/", "memory/", "claims/"))
+@pytest.mark.parametrize("shared", (True, False))
 def test_agents_do_not_write_below_reserved_prefixes(prefix: str, shared: bool) -> None:
     with pytest.raises(NotPermitted, match=r"facts\[1\].key"):
         check(fact("fine"), fact(prefix + "x", shared=shared), writer=AGENT)
@@ -256,7 +256,7 @@ def test_agents_do_not_write_below_reserved_prefixes(prefix: str, shared: bool) 
 
 
 @pytest.mark.parametrize(
-    ("prefix", "allowed"), [("skills/", True), ("asks/", True), ("config/facts-manager/", True), ("memory/", False)]
+    ("prefix", "allowed"), (("skills/", True), ("asks/", True), ("config/facts-manager/", True), ("memory/", False))
 )
 def test_the_facts_manager_writes_its_own_prefixes(prefix: str, allowed: bool) -> None:
     manager = Writer(session_id="fm", role=Role.FACTS_MANAGER)
@@ -275,13 +275,13 @@ def test_the_agent_tuner_writes_nothing() -> None:
 # --- cursors, counts, back-off
 
 
-@pytest.mark.parametrize("cursor", ["", "!!", "WzFd", encode_cursor("queue", 1), encode_cursor("facts", 1), "a" * 5])
+@pytest.mark.parametrize("cursor", ("", "!!", "WzFd", encode_cursor("queue", 1), encode_cursor("facts", 1), "a" * 5))
 def test_a_foreign_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidArgument, match="cursor"):
         decode_cursor(cursor, "facts", 2)
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, "3", True, None])
+@pytest.mark.parametrize("value", (0, -1, 1.5, "3", True, None))
 def test_a_limit_below_one_or_no_whole_number_is_refused(value: object) -> None:
     with pytest.raises(InvalidArgument) as raised:
         checked_count(value, argument="limit")

@@ -8,6 +8,7 @@ from facts import AccessContext, DeleteFactInput, FactStore, ReadFactsQuery, Sto
 from facts.access import EVERY_KEY, UNRESTRICTED, Writer
 from facts.errors import InvalidArgument, NotFound, NotPermitted
 from facts.statistics import NamespaceCount
+from facts.uncrawled import CrawlMark, SkipReason
 
 AMBER = AccessContext(reader_session_id="s-amber")
 FAMILY = AccessContext(reader_session_id="s-amber", granted_session_ids=frozenset({"s-birch"}))
@@ -23,7 +24,9 @@ def tides(store: FactStore) -> None:
         ("s-birch", "clerk", "tide/chart", True, ["tide"]),
         ("s-amber", "keeper", "lamp/colour", True, ["lamp"]),
     ):
-        store.store(StoreFactInput(key=key, value=key, shared=shared, tags=tags), Writer(session_id=session, agent_id=agent))
+        store.store(
+            StoreFactInput(key=key, value=key, shared=shared, tags=tags), Writer(session_id=session, agent_id=agent)
+        )
 
 
 def keys(store: FactStore, access: AccessContext, **query: object) -> list[str]:
@@ -36,7 +39,7 @@ CHART, COLOUR = "shared:tide/chart", "shared:lamp/colour"
 
 @pytest.mark.parametrize(
     ("access", "query", "expected"),
-    [
+    (
         (AMBER, {}, [COLOUR, CHART, AM]),
         (FAMILY, {}, [COLOUR, CHART, PM, AM]),
         (FAMILY, {"scope": "descendants"}, [COLOUR, CHART, PM, AM]),
@@ -66,7 +69,7 @@ CHART, COLOUR = "shared:tide/chart", "shared:lamp/colour"
         (UNRESTRICTED, {"scope_keys": [OWN, CHART], "scope": "session"}, []),
         (CRAWLER, {"scope_keys": [OWN, CHART]}, [CHART]),
         (CRAWLER, {"scope_keys": [OWN, CHART], "scope": "all"}, [CHART, OWN]),
-    ],
+    ),
 )
 def test_a_reader_sees_its_scope_and_nothing_else(store: FactStore, access, query, expected) -> None:
     assert keys(store, access, **query) == expected
@@ -79,7 +82,7 @@ def test_scope_all_is_not_for_agents(store: FactStore) -> None:
 
 @pytest.mark.parametrize(
     ("query", "argument"),
-    [
+    (
         ({"scope": "everything"}, "scope"),
         ({"limit": 0}, "limit"),
         ({"limit": 2.5}, "limit"),
@@ -90,7 +93,7 @@ def test_scope_all_is_not_for_agents(store: FactStore) -> None:
         ({"session_id": "a:b"}, "session_id"),
         ({"value_offset": -1, "scope_keys": [AM]}, "value_offset"),
         ({"value_offset": 0}, "value_offset"),
-    ],
+    ),
 )
 def test_a_bad_query_names_its_argument(store: FactStore, query, argument: str) -> None:
     with pytest.raises(InvalidArgument) as raised:
@@ -146,7 +149,7 @@ def test_one_large_value_is_read_in_pages(store: FactStore) -> None:
         store.read(ReadFactsQuery(scope_keys=[OWN], value_offset=0), AMBER)
 
 
-@pytest.mark.parametrize("session", ["prod_db", "a%", "a\\", "*"])
+@pytest.mark.parametrize("session", ("prod_db", "a%", "a\\", "*"))
 def test_a_session_id_is_no_pattern(store: FactStore, session: str) -> None:
     for name in (session, "prodXdb", "ab", "a\\\\", "other"):
         store.store(StoreFactInput(key="k", value=name), Writer(session_id=name))
@@ -155,7 +158,7 @@ def test_a_session_id_is_no_pattern(store: FactStore, session: str) -> None:
     assert keys(store, access, key_pattern="k") == [f"session:{session}:k"]
 
 
-@pytest.mark.parametrize("prefix", ["a%b/", "a_b/", "a\\b/", "a*b/"])
+@pytest.mark.parametrize("prefix", ("a%b/", "a_b/", "a\\b/", "a*b/"))
 def test_a_key_prefix_is_literal_everywhere(store: FactStore, prefix: str) -> None:
     odd = ["a%b/1", "axb/1", "a_b/1", "a\\b/1", "a*b/1", "a\\%b/1"]
     store.store([StoreFactInput(key=key, value=1, shared=True) for key in odd])
@@ -181,7 +184,7 @@ def reserved(store: FactStore) -> None:
 @pytest.mark.usefixtures("reserved")
 @pytest.mark.parametrize(
     ("access", "scope", "seen"),
-    [
+    (
         (AMBER, "shared", {"skills/knot"}),
         (AccessContext(reader_session_id="s9"), "shared", {"skills/knot", "intake/knot/s9"}),
         (
@@ -192,7 +195,7 @@ def reserved(store: FactStore) -> None:
         (CRAWLER, "all", {"skills/knot"}),
         (AccessContext(granted_prefixes=("intake/",)), "all", {"skills/knot", "intake/knot/s9", "intake/private"}),
         (UNRESTRICTED, "shared", {"skills/knot", "intake/knot/s9", "config/facts-manager/ttl"}),
-    ],
+    ),
 )
 def test_reserved_prefixes_are_read_by_their_readers_only(store: FactStore, access, scope: str, seen: set[str]) -> None:
     found = {fact.key for fact in store.read(ReadFactsQuery(scope=scope, limit=99), access).facts}
@@ -207,7 +210,7 @@ def test_reserved_rows_do_not_use_up_the_limit(store: FactStore) -> None:
 @pytest.mark.usefixtures("reserved")
 @pytest.mark.parametrize(
     ("access", "scope_key", "expected"),
-    [
+    (
         (AMBER, "shared:no/such", True),
         (AMBER, "session:s-amber:no/such", True),
         (AMBER, "session:s-amber", False),
@@ -222,7 +225,7 @@ def test_reserved_rows_do_not_use_up_the_limit(store: FactStore) -> None:
         (AccessContext(granted_prefixes=("corpus/",)).at_work(), "shared:tide/chart", False),
         (AccessContext(granted_prefixes=("tide/",)).at_work(), "shared:tide/chart", True),
         (UNRESTRICTED, "shared:intake/knot/s9", True),
-    ],
+    ),
 )
 def test_scope_keys_are_readable_by_the_same_rule(store: FactStore, access, scope_key: str, expected: bool) -> None:
     assert store.readable([scope_key, "shared:tide/chart"], access) >= ({scope_key} if expected else set())
@@ -231,15 +234,18 @@ def test_scope_keys_are_readable_by_the_same_rule(store: FactStore, access, scop
 
 def test_the_queue_of_a_granted_crawler_ends_at_its_grant(store: FactStore) -> None:
     access = AccessContext(granted_prefixes=("tide/",))
-    assert {each.fact.key for each in store.read_uncrawled(access).facts} == {"tide/am", "tide/pm", "tide/own", "tide/chart"}
-    from facts.uncrawled import CrawlMark, SkipReason  # noqa: PLC0415
-
+    assert {each.fact.key for each in store.read_uncrawled(access).facts} == {
+        "tide/am",
+        "tide/pm",
+        "tide/own",
+        "tide/chart",
+    }
     result = store.set_crawled([CrawlMark(scope_key=COLOUR), CrawlMark(scope_key=CHART)], access=access)
     assert (result.affected, [skip.reason for skip in result.skipped_keys]) == (1, [SkipReason.GONE])
     assert store.set_crawled(key_prefix="lamp/", access=access).affected == 0
 
 
-@pytest.mark.parametrize("access", [AccessContext(reader_session_id="s-x"), AccessContext()])
+@pytest.mark.parametrize("access", (AccessContext(reader_session_id="s-x"), AccessContext()))
 def test_no_read_shows_a_strangers_canary(store: FactStore, access: AccessContext) -> None:
     """Field report H01: value, key and count of a private fact stay hidden on every read operation."""
     store.store(StoreFactInput(key="canary-key", value="canary-value"), Writer(session_id="s-own"))

@@ -31,12 +31,12 @@ def holders(store: FactStore) -> set[str | None]:
 
 @pytest.mark.parametrize(
     ("session", "tree"),
-    [
+    (
         ("leaf1", {"oak", "twig1", "twig2", "leaf2"}),
         ("oak", {"twig1", "twig2", "leaf1", "leaf2"}),
         ("cone", {"fir"}),
         ("stranger", set()),
-    ],
+    ),
 )
 def test_a_spawn_tree_is_the_root_and_all_below_it(store: FactStore, session: str, tree: set[str]) -> None:
     plant(store, GROVE)
@@ -108,7 +108,7 @@ def test_an_unregistered_session_can_be_deleted_for_good(store: FactStore) -> No
         store.sessions.register("stray")
 
 
-@pytest.mark.parametrize("session", ["a:b", "", "x" * 129])
+@pytest.mark.parametrize("session", ("a:b", "", "x" * 129))
 def test_an_odd_session_id_is_refused(store: FactStore, session: str) -> None:
     with pytest.raises(InvalidArgument):
         store.sessions.register(session)
@@ -145,16 +145,16 @@ def test_an_application_brings_its_own_catalogue_as_a_query(database_url: str) -
         assert store.sessions.sweep_gone() == 0
 
 
-class Catalogue:
+class Catalogue:  # the protocol names the arguments
     """An application's catalogue that is not in the database."""
 
-    def tree(self, conn: psycopg.Connection, session_id: str) -> frozenset[str]:
+    def tree(self, conn: psycopg.Connection, session_id: str) -> frozenset[str]:  # noqa: ARG002
         return frozenset({"friend"})
 
-    def descendants(self, conn: psycopg.Connection, session_id: str) -> frozenset[str]:
+    def descendants(self, conn: psycopg.Connection, session_id: str) -> frozenset[str]:  # noqa: ARG002
         return frozenset({"below"})
 
-    def gone(self, conn: psycopg.Connection, session_ids: Collection[str]) -> frozenset[str]:
+    def gone(self, conn: psycopg.Connection, session_ids: Collection[str]) -> frozenset[str]:  # noqa: ARG002
         return frozenset({"gone"} & set(session_ids))
 
 
@@ -167,7 +167,7 @@ def test_an_application_plugs_a_resolver_in(database_url: str) -> None:
 
 def test_a_sweep_of_gone_sessions_takes_odd_ids_of_an_adopted_table(database_url: str) -> None:
     class Odd(Catalogue):
-        def gone(self, conn: psycopg.Connection, session_ids: Collection[str]) -> frozenset[str]:
+        def gone(self, conn: psycopg.Connection, session_ids: Collection[str]) -> frozenset[str]:  # noqa: ARG002
             return frozenset(session_ids)
 
     with open_fact_store(database_url, lineage=Odd()) as store:

@@ -27,9 +27,7 @@ def close(store: FactStore, *keys: str):
 
 def age(store: FactStore, seconds: float) -> None:
     with store.db.transaction() as conn:
-        conn.execute(
-            "UPDATE pilotswarm_facts.facts SET deleted_at = deleted_at - %s * interval '1 second'", [seconds]
-        )
+        conn.execute("UPDATE pilotswarm_facts.facts SET deleted_at = deleted_at - %s * interval '1 second'", [seconds])
 
 
 def left(store: FactStore, *keys: str) -> list[str]:
@@ -126,7 +124,10 @@ def test_a_forced_purge_obeys_cutoff_prefix_and_state(store: FactStore) -> None:
     age(store, 100)
     bury(store, "net/d")
     cutoff = datetime.now(UTC) - timedelta(seconds=50)
-    assert store.force_purge(ForcedPurge(cutoff=cutoff, confirm=True, only_unreconciled=True, key_prefix="net/")).purged == 1
+    assert (
+        store.force_purge(ForcedPurge(cutoff=cutoff, confirm=True, only_unreconciled=True, key_prefix="net/")).purged
+        == 1
+    )
     assert left(store, "net/a", "net/b", "sea/c", "net/d") == ["net/b", "sea/c", "net/d"]
     assert store.force_purge(ForcedPurge(cutoff=cutoff, confirm=True)).purged == 2
     assert left(store, "net/d") == ["net/d"]
@@ -134,12 +135,12 @@ def test_a_forced_purge_obeys_cutoff_prefix_and_state(store: FactStore) -> None:
 
 @pytest.mark.parametrize(
     ("request_", "argument"),
-    [
+    (
         (ForcedPurge(), "confirm"),
         (ForcedPurge(confirm=True, limit=0), "limit"),
         (ForcedPurge(confirm=True, key_prefix=""), "key_prefix"),
         (ForcedPurge(confirm=True, cutoff=datetime(2026, 1, 1)), "cutoff"),  # noqa: DTZ001 - that is the case
-    ],
+    ),
 )
 def test_a_bad_forced_purge_names_its_argument(store: FactStore, request_: ForcedPurge, argument: str) -> None:
     with pytest.raises(InvalidArgument) as raised:
@@ -173,7 +174,9 @@ def everything(store: FactStore) -> str:
 
 def test_erased_words_are_in_no_table(store: FactStore) -> None:
     writer = Writer(session_id="s1", agent_id="canary agent")
-    store.store([StoreFactInput(key=f"k{n}", value={"w": "canary"}, tags=["canary"], shared=True) for n in range(3)], writer)
+    store.store(
+        [StoreFactInput(key=f"k{n}", value={"w": "canary"}, tags=["canary"], shared=True) for n in range(3)], writer
+    )
     incorporate(store, "k0")
     store.delete(DeleteFactInput(key="k1", shared=True))
     claimed = store.db.run(lambda conn: claim(conn, store.tables, owner="w", limit=9, lease=60))

@@ -36,7 +36,9 @@ def notes(connection: psycopg.Connection) -> list[str]:
 
 def test_only_a_shared_intake_fact_wakes(store: FactStore, heard: psycopg.Connection) -> None:
     writer = Writer(session_id="s1")
-    store.store([StoreFactInput(key="intake/private", value=1), StoreFactInput(key="note", value=1, shared=True)], writer)
+    store.store(
+        [StoreFactInput(key="intake/private", value=1), StoreFactInput(key="note", value=1, shared=True)], writer
+    )
     assert notes(heard) == []
     stored = store.store(StoreFactInput(key="intake/kelp/s1", value=1, shared=True), writer)
     assert notes(heard) == [str(stored.fact_id)]
