@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """An embedded server in a scratch folder; it does not wait for the disk, tests do not survive a power cut."""
-    with EmbeddedServer.start(tmp_path_factory.mktemp("server") / "pgdata") as running:
+def server() -> Iterator[EmbeddedServer]:
+    """An embedded server in a scratch folder; it does not wait for the disk, tests do not survive a power cut.
+
+    Not in pytest's own folder: the next session of the same user closes that one to everybody else, and under root the
+    server runs as a user of its own.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="harvester-tests-") as scratch,
+        EmbeddedServer.start(Path(scratch) / "pgdata") as running,
+    ):
         with psycopg.connect(running.url, autocommit=True) as connection:
             for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
                 connection.execute(f"ALTER SYSTEM SET {setting}".encode())
