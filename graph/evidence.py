@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from facts.reads import present_etags
@@ -39,6 +39,16 @@ def node_evidence(reading: Reading, ids: Collection[int], *, shown: int = EVIDEN
 def edge_evidence(reading: Reading, ids: Collection[int], *, shown: int = EVIDENCE_SHOWN) -> EvidenceTable:
     """At most `shown` keys for each of these edges."""
     return _evidence(reading, reading.tables.reads.edge_evidence, ids, shown)
+
+
+def first_evidence(origins: Sequence[int], visible: Mapping[int, str], shown: int) -> Evidence | None:
+    """What the first `shown` + 1 origins of an item tell; None when they do not tell all that is to be shown."""
+    if any(origin < 0 for origin in origins):
+        return None
+    keys = tuple(dict.fromkeys(visible[origin] for origin in origins if origin in visible))
+    if len(keys) > shown:
+        return Evidence(keys=keys[:shown], truncated=True)
+    return Evidence(keys=keys) if len(origins) <= shown else None
 
 
 def _evidence(reading: Reading, statement: Composed, ids: Collection[int], shown: int) -> EvidenceTable:

@@ -102,7 +102,7 @@ def node_key(kind: str, name: str, identity: Identity = "normal") -> str:
 def split_key(key: str) -> tuple[str, str]:
     """Kind and name part of a key given by a caller; a text that no name could have given is refused."""
     kind, colon, name = key.partition(":")
-    if not colon or not name:
+    if not kind or not colon or not name:
         raise InvalidArgument(f"node key {key!r} must look like kind:name", argument="nodeKey")
     if "_".join(tokens(kind)) != kind:
         raise InvalidArgument(f"node key {key!r}: its kind part is not in normal form", argument="nodeKey")

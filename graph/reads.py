@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from facts.access import NOBODY, UNRESTRICTED, AccessContext
 from facts.coverage import EVERYTHING, Coverage
+from graph.neighbourhood import neighbourhood
 from graph.queries import EdgeQuery, NeighbourhoodQuery, NodeQuery
 from graph.reading import Reading, Topology
 from graph.search import search_edges, search_nodes
 from graph.stats import GraphStats, graph_stats
 from graph.views import EdgePage, Neighbourhood, NodePage
-from graph.walk import neighbourhood
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -26,7 +26,7 @@ from graph.queries import (
     predicate_wanted,
     space_wanted,
 )
-from graph.views import EdgePage, NodePage, NodeView, ShownEdge, ShownNode
+from graph.views import EdgePage, EdgeView, NodePage, NodeView, edge_view, node_view
 from graph.walk import Walk, node_ids, walk_from
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 NODES_AROUND_SEEDS = 10_000
 _NODES, _EDGES = "nodes", "edges"
+Row = tuple[Any, ...]
 
 
 def search_nodes(reading: Reading, query: NodeQuery) -> NodePage:
@@ -54,7 +55,7 @@ def search_nodes(reading: Reading, query: NodeQuery) -> NodePage:
     more = len(rows) > limit
     page = rows[:limit]
     return NodePage(
-        nodes=tuple(_views(reading, [ShownNode.from_row(row) for row in page])),
+        nodes=tuple(_node_views(reading, page)),
         cursor=encode_position(_NODES, page[-1][6], page[-1][1]) if more else None,
         truncated=truncated,
         cut=caps.cut,
@@ -93,13 +94,15 @@ def _around_seeds(reading: Reading, seeds: Sequence[str], depth: int, lowest: fl
     return [*anchors, *walked.distances], walked.truncated
 
 
-def _views(reading: Reading, nodes: Sequence[ShownNode]) -> list[NodeView]:
-    ids = [node.id for node in nodes]
+def _node_views(reading: Reading, rows: Sequence[Row]) -> list[NodeView]:
+    """Views of rows that start with id, key, kind, name, aliases, namespaces."""
+    ids = [row[0] for row in rows]
     if not ids:
         return []
-    degrees = dict(reading.conn.execute(reading.tables.reads.degrees, {"ids": numbers(ids)}).fetchall())
+    counted = reading.conn.execute(reading.tables.reads.degrees, {"ids": numbers(ids)}).fetchall()
+    degrees: dict[int, int] = dict(counted)
     evidence = node_evidence(reading, ids)
-    return [node.view(evidence.of(node.id), degrees[node.id]) for node in nodes]
+    return [node_view(*row[1:6], evidence.of(row[0]), degrees[row[0]]) for row in rows]
 
 
 def search_edges(reading: Reading, query: EdgeQuery) -> EdgePage:
@@ -112,13 +115,19 @@ def search_edges(reading: Reading, query: EdgeQuery) -> EdgePage:
         return EdgePage(edges=(), cursor=None, cut=caps.cut)
     reading.bound_time()
     rows = reading.conn.execute(reading.tables.reads.search_edges, {**parameters, **ends}, prepare=False).fetchall()
-    edges = [ShownEdge.from_row(row) for row in rows[:limit]]
-    evidence = edge_evidence(reading, [edge.id for edge in edges])
+    page = rows[:limit]
+    evidence = edge_evidence(reading, [row[0] for row in page])
+    edges = tuple(edge_view(*row[1:], evidence.of(row[0])) for row in page)
     return EdgePage(
-        edges=tuple(edge.view(evidence.of(edge.id)) for edge in edges),
-        cursor=encode_position(_EDGES, *edges[-1].place) if len(rows) > limit else None,
+        edges=edges,
+        cursor=encode_position(_EDGES, *place_of(edges[-1])) if len(rows) > limit else None,
         cut=caps.cut,
     )
+
+
+def place_of(edge: EdgeView) -> tuple[str, str, str]:
+    """The order of edges."""
+    return edge.from_key, edge.predicate_key, edge.to_key
 
 
 def edge_filters(query: EdgeQuery, limit: int) -> dict[str, Any]:

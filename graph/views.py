@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -100,92 +100,53 @@ def shown_namespace(stored: Iterable[str]) -> str | None:
     return min((space for space in stored if space != DEFAULT_SPACE), default=None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownNode:
-    """A node's own columns, before evidence and degree."""
-
-    id: int
-    key: str
-    kind: str
-    name: str
-    aliases: tuple[str, ...]
-    namespaces: tuple[str, ...]
-
-    @classmethod
-    def from_row(cls, row: tuple[object, ...]) -> ShownNode:
-        """From the columns id, key, kind, name, aliases, namespaces."""
-        number, key, kind, name, aliases, namespaces = row[:6]
-        return cls(
-            id=number, key=key, kind=kind, name=name, aliases=tuple(aliases), namespaces=tuple(namespaces)
-        )  # type: ignore[arg-type]  # fmt: skip
-
-    def view(self, evidence: Evidence, degree: int | None) -> NodeView:
-        """The node as callers see it."""
-        return NodeView(
-            node_key=self.key,
-            kind=self.kind,
-            name=self.name,
-            namespace=shown_namespace(self.namespaces),
-            namespaces=named_namespaces(self.namespaces),
-            aliases=self.aliases,
-            evidence=evidence.keys,
-            evidence_truncated=evidence.truncated,
-            stale_evidence=evidence.stale,
-            degree=degree,
-        )
+def node_view(
+    key: str, kind: str, name: str, aliases: Iterable[str], namespaces: Sequence[str], evidence: Evidence, degree: int | None
+) -> NodeView:
+    """A node as callers see it, from its columns ('' is no namespace)."""
+    return NodeView(
+        node_key=key,
+        kind=kind,
+        name=name,
+        namespace=shown_namespace(namespaces),
+        namespaces=named_namespaces(namespaces),
+        aliases=tuple(aliases),
+        evidence=evidence.keys,
+        evidence_truncated=evidence.truncated,
+        stale_evidence=evidence.stale,
+        degree=degree,
+    )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownEdge:
-    """An edge's own columns, before evidence."""
-
-    id: int
-    from_key: str
-    to_key: str
-    predicate: str
-    predicate_key: str
-    confidence: float
-    observations: int
-    writers: tuple[str, ...]
-    namespaces: tuple[str, ...]
-    model: str | None
-    first_seen: datetime
-    last_seen: datetime
-    source_id: int
-    target_id: int
-
-    @classmethod
-    def from_row(cls, row: tuple[object, ...]) -> ShownEdge:
-        """From the columns of `edges_among` and `search_edges`."""
-        (number, from_key, to_key, predicate, key, confidence, observations, writers, namespaces, model, first, last,
-         source, target) = row  # fmt: skip
-        return cls(
-            id=number, from_key=from_key, to_key=to_key, predicate=predicate, predicate_key=key, confidence=confidence,
-            observations=observations, writers=tuple(writers), namespaces=tuple(namespaces), model=model,
-            first_seen=first, last_seen=last, source_id=source, target_id=target,
-        )  # type: ignore[arg-type]  # fmt: skip
-
-    @property
-    def place(self) -> tuple[str, str, str]:
-        """The order of edges."""
-        return self.from_key, self.predicate_key, self.to_key
-
-    def view(self, evidence: Evidence) -> EdgeView:
-        """The edge as callers see it."""
-        return EdgeView(
-            from_key=self.from_key,
-            to_key=self.to_key,
-            predicate=self.predicate,
-            predicate_key=self.predicate_key,
-            namespace=shown_namespace(self.namespaces),
-            namespaces=named_namespaces(self.namespaces),
-            confidence=self.confidence,
-            observations=self.observations,
-            evidence=evidence.keys,
-            evidence_truncated=evidence.truncated,
-            stale_evidence=evidence.stale,
-            asserted_by=tuple(sorted(self.writers)),
-            model=self.model,
-            first_seen=self.first_seen,
-            last_seen=self.last_seen,
-        )
+def edge_view(
+    from_key: str,
+    to_key: str,
+    predicate: str,
+    predicate_key: str,
+    confidence: float,
+    observations: int,
+    writers: Iterable[str],
+    namespaces: Sequence[str],
+    model: str | None,
+    first_seen: datetime,
+    last_seen: datetime,
+    evidence: Evidence,
+) -> EdgeView:
+    """An edge as callers see it, from its columns ('' is no namespace)."""
+    return EdgeView(
+        from_key=from_key,
+        to_key=to_key,
+        predicate=predicate,
+        predicate_key=predicate_key,
+        namespace=shown_namespace(namespaces),
+        namespaces=named_namespaces(namespaces),
+        confidence=confidence,
+        observations=observations,
+        evidence=evidence.keys,
+        evidence_truncated=evidence.truncated,
+        stale_evidence=evidence.stale,
+        asserted_by=tuple(sorted(writers)),
+        model=model,
+        first_seen=first_seen,
+        last_seen=last_seen,
+    )

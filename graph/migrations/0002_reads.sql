@@ -75,7 +75,8 @@ BEGIN
 END $$;
 
 -- What a walk lists. Part 0: nodes, each with the first origins of its evidence; part 1: the edges that go from `sources` to
--- `targets`, with the first sources of theirs. The settings keep the planner on index order: it believes that all nodes are
+-- `targets`, with the first sources of theirs. A flag says that these alone do not tell the order of the evidence: a merge
+-- moved some in, hands cite, or the edge's own list is cut. The settings keep the planner on index order: it believes that all nodes are
 -- alike, and would sort the thousands of mentions of a hub to show ten, or read all edges into it to find three.
 CREATE FUNCTION {registry}.listed(
     ids bigint[], distances integer[], sources bigint[], targets bigint[], lowest float8, most_edges integer,
@@ -89,15 +90,18 @@ BEGIN
     RETURN QUERY
         SELECT 0, n.id, n.key, n.kind, n.name, n.aliases, n.namespaces, p.distance,
             EXISTS (SELECT FROM {registry}.redirect r WHERE r.target_key = n.key),
-            ARRAY(SELECT m.origin FROM {registry}.mention m
-                  WHERE m.node_id = p.id AND m.named AND m.namespace <> '/'
-                  ORDER BY m.node_id, m.namespace, m.rank LIMIT most_origins),
+            ARRAY(SELECT o.origin FROM (
+                      SELECT m.origin, m.attached FROM {registry}.mention m
+                      WHERE m.node_id = p.id AND m.named AND m.namespace <> '/'
+                      ORDER BY m.node_id, m.namespace, m.rank LIMIT most_origins) o
+                  ORDER BY o.attached),
             NULL::bigint, NULL::bigint, NULL::float8, NULL::timestamptz, NULL::timestamptz
         FROM unnest(ids, distances) AS p (id, distance) JOIN {registry}.node n ON n.id = p.id;
     RETURN QUERY
         SELECT 1, e.id, e.predicate, e.predicate_key, e.model, ARRAY(SELECT jsonb_object_keys(e.writers)),
-            ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations, e.hand > 0, e.evidence[:most_origins], e.source_id,
-            e.target_id, e.confidence, e.first_seen, e.last_seen
+            ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations,
+            e.hand > 0 OR cardinality(e.evidence) >= 256, e.evidence[:most_origins], e.source_id, e.target_id,
+            e.confidence, e.first_seen, e.last_seen
         FROM {registry}.edge e
         WHERE e.source_id = ANY (sources) AND e.target_id = ANY (targets) AND e.confidence >= lowest
         ORDER BY e.source_id, e.target_id, e.predicate_key LIMIT most_edges;

@@ -83,19 +83,31 @@ WITH walked AS MATERIALIZED (
         CASE WHEN %(direction)s = 'in' THEN w.near ELSE w.anchor || w.node_ids END,
         %(lowest)s, %(listed)s, %(origins)s) l
 )
-SELECT * FROM found
+SELECT part, id, key, kind, name, aliases, namespaces, number, flag, origins, source_id, target_id, confidence, first_seen,
+       last_seen
+FROM found
 UNION ALL
-SELECT 2, e.id, e.scope_key, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM (SELECT DISTINCT unnest(origins) AS id FROM found) o JOIN {registry}.source e ON e.id = o.id
-WHERE {visible_scope_key}
+SELECT 2, NULL, NULL, NULL, NULL, array_agg(e.scope_key), NULL, NULL, NULL, array_agg(e.id), NULL, NULL, NULL, NULL, NULL
+FROM {registry}.source e
+WHERE e.id = ANY (ARRAY(SELECT unnest(origins) FROM found)) AND {visible_scope_key}
 UNION ALL
 SELECT 3, anchor, NULL, NULL, NULL, NULL, NULL, looked_at, truncated, NULL, NULL, NULL, NULL, NULL, NULL FROM walked
+
+-- name: edges_at
+-- The edges between one node and some others, in the shape of part 1 of a neighbourhood.
+SELECT 1, e.id, e.predicate, e.predicate_key, e.model, ARRAY(SELECT jsonb_object_keys(e.writers)),
+       ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations, true, e.evidence[:%(origins)s], e.source_id, e.target_id,
+       e.confidence, e.first_seen, e.last_seen
+FROM {registry}.edge e
+WHERE e.confidence >= %(lowest)s
+  AND ((%(direction)s <> 'in' AND e.source_id = %(anchor)s AND e.target_id = ANY (%(around)s::bigint[]))
+       OR (%(direction)s <> 'out' AND e.target_id = %(anchor)s AND e.source_id = ANY (%(around)s::bigint[])))
+LIMIT %(listed)s
 
 -- name: search_edges
 -- Edges by endpoints, predicate, namespace (their own or an endpoint's) and confidence, in the order of their keys.
 SELECT e.id, s.key, t.key, e.predicate, e.predicate_key, e.confidence, e.observations,
-       ARRAY(SELECT jsonb_object_keys(e.writers)), ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.model, e.first_seen, e.last_seen,
-       e.source_id, e.target_id
+       ARRAY(SELECT jsonb_object_keys(e.writers)), ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.model, e.first_seen, e.last_seen
 FROM {registry}.edge e JOIN {registry}.node s ON s.id = e.source_id JOIN {registry}.node t ON t.id = e.target_id
 WHERE (%(source)s::bigint IS NULL OR e.source_id = %(source)s)
   AND (%(target)s::bigint IS NULL OR e.target_id = %(target)s)
