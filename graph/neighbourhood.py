@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from graph.columns import numbers
@@ -73,9 +75,9 @@ class _Listing:
     truncated: bool
 
     @property
-    def merged(self) -> set[int]:
-        """Nodes into which a merge moved something."""
-        return {row[1] for row in self.nodes if row[8]}
+    def merged(self) -> set[str]:
+        """Keys of nodes into which a merge moved something."""
+        return {row[2] for row in self.nodes if row[9]}
 
 
 def _list(reading: Reading, key: str, walk: Walk, shown: int) -> _Listing | None:
@@ -83,11 +85,11 @@ def _list(reading: Reading, key: str, walk: Walk, shown: int) -> _Listing | None
     parameters = {
         "key": key, "listed": MOST_EDGES_LISTED + 1, "origins": shown + 1, **walk.parameters, **reading.acl
     }  # fmt: skip
-    for row in reading.conn.execute(reading.tables.reads.around, parameters):
+    for row in reading.conn.execute(reading.tables.reads.around, parameters).fetchall():
         parts[row[0]].append(row)
     if not parts[WALKED]:
         return None
-    nodes = sorted(parts[NODE], key=lambda row: (row[7], row[2]))
+    nodes = sorted(parts[NODE], key=lambda row: (row[8], row[2]))
     edges, many = parts[EDGE], len(parts[EDGE]) > MOST_EDGES_LISTED
     if many:
         edges = _nearest_edges(reading, nodes[0][1], edges, walk)
@@ -96,14 +98,14 @@ def _list(reading: Reading, key: str, walk: Walk, shown: int) -> _Listing | None
     return _Listing(
         nodes=nodes,
         edges=_ordered(edges, keys, nodes[0][1]),
-        visible=dict(zip(sources[9] or (), sources[5] or (), strict=True)),
-        truncated=parts[WALKED][0][8] or many,
+        visible=dict(zip(sources[10] or (), sources[5] or (), strict=True)),
+        truncated=parts[WALKED][0][9] or many,
     )
 
 
 def _nearest_edges(reading: Reading, anchor: int, edges: Sequence[Row], walk: Walk) -> list[Row]:
     """When there are more edges than are listed, those at the node itself are among the listed ones."""
-    around = numbers({end for row in edges for end in row[10:12]} | {anchor})
+    around = numbers({end for row in edges for end in row[11:13]} | {anchor})
     nearest = reading.conn.execute(
         reading.tables.reads.edges_at,
         {"anchor": anchor, "around": around, "lowest": walk.lowest, "direction": walk.direction,
@@ -115,8 +117,8 @@ def _nearest_edges(reading: Reading, anchor: int, edges: Sequence[Row], walk: Wa
 
 def _ordered(edges: Sequence[Row], keys: Mapping[int, str], anchor: int) -> list[Row]:
     """Those at the node itself first, each group by from key, predicate key, to key; ends as keys."""
-    named = [(*row[:10], keys[row[10]], keys[row[11]], *row[12:], anchor not in row[10:12]) for row in edges]
-    return sorted(named, key=lambda row: (row[-1], row[10], row[3], row[11]))
+    named = [(*row[:11], keys[row[11]], keys[row[12]], *row[13:], anchor not in row[11:13]) for row in edges]
+    return sorted(named, key=lambda row: (row[-1], row[11], row[3], row[12]))
 
 
 def _node_views(reading: Reading, listing: _Listing, shown: int) -> list[NodeView]:
@@ -128,22 +130,30 @@ def _node_views(reading: Reading, listing: _Listing, shown: int) -> list[NodeVie
 
 
 def _edge_views(reading: Reading, listing: _Listing, shown: int) -> list[EdgeView]:
-    merged = {row[2] for row in listing.nodes if row[8]}
+    merged = listing.merged
     found = {
-        row[1]: None if row[10] in merged or row[11] in merged else _first(listing, row, shown) for row in listing.edges
+        row[1]: None if row[11] in merged or row[12] in merged else _first(listing, row, shown) for row in listing.edges
     }
     rest = edge_evidence(reading, [number for number, known in found.items() if known is None], shown=shown)
     return [_edge_view(row, found, rest) for row in listing.edges]
 
 
 def _edge_view(row: Row, found: Mapping[int, Evidence | None], rest: EvidenceTable) -> EdgeView:
-    _, number, predicate, key, model, writers, spaces, observations, _, _, source, target, confidence, first, last, _ = row
+    _, number, predicate, key, model, _, _, counts, observations, _, _, source, target, confidence, first, last, _ = row
+    writers, spaces = names_counted(counts)
     return edge_view(
         source, target, predicate, key, confidence, observations, writers, spaces, model, first, last,
         found[number] or rest.of(number),
     )  # fmt: skip
 
 
+@lru_cache(maxsize=4_096)
+def names_counted(counts: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names in an edge's counts by writer and by namespace; many edges have the same."""
+    writers, namespaces = json.loads(counts)
+    return tuple(writers), tuple(namespaces)
+
+
 def _first(listing: _Listing, row: Row, shown: int) -> Evidence | None:
     """The evidence that the first origins tell, None when they do not tell all that is to be shown."""
-    return None if row[8] else first_evidence(row[9], listing.visible, shown)
+    return None if row[9] else first_evidence(row[10], listing.visible, shown)

@@ -82,13 +82,13 @@ CREATE FUNCTION {registry}.listed(
     ids bigint[], distances integer[], sources bigint[], targets bigint[], lowest float8, most_edges integer,
     most_origins integer
 ) RETURNS TABLE (
-    part integer, id bigint, key text, kind text, name text, aliases text[], namespaces text[], number integer, flag boolean,
-    origins bigint[], source_id bigint, target_id bigint, confidence float8, first_seen timestamptz, last_seen timestamptz
+    part integer, id bigint, key text, kind text, name text, aliases text[], namespaces text[], counts text, number integer,
+    flag boolean, origins bigint[], source_id bigint, target_id bigint, confidence float8, first_seen timestamptz, last_seen timestamptz
 ) LANGUAGE plpgsql STABLE SET enable_bitmapscan = off SET enable_sort = off SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        SELECT 0, n.id, n.key, n.kind, n.name, n.aliases, n.namespaces, p.distance,
+        SELECT 0, n.id, n.key, n.kind, n.name, n.aliases, n.namespaces, NULL::text, p.distance,
             EXISTS (SELECT FROM {registry}.redirect r WHERE r.target_key = n.key),
             ARRAY(SELECT o.origin FROM (
                       SELECT m.origin, m.attached FROM {registry}.mention m
@@ -98,10 +98,10 @@ BEGIN
             NULL::bigint, NULL::bigint, NULL::float8, NULL::timestamptz, NULL::timestamptz
         FROM unnest(ids, distances) AS p (id, distance) JOIN {registry}.node n ON n.id = p.id;
     RETURN QUERY
-        SELECT 1, e.id, e.predicate, e.predicate_key, e.model, ARRAY(SELECT jsonb_object_keys(e.writers)),
-            ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations,
-            e.hand > 0 OR cardinality(e.evidence) >= 256, e.evidence[:most_origins], e.source_id, e.target_id,
-            e.confidence, e.first_seen, e.last_seen
+        SELECT 1, e.id, e.predicate, e.predicate_key, e.model, NULL::text[], NULL::text[],
+            '[' || e.writers::text || ',' || e.namespaces::text || ']', e.observations,
+            e.hand > 0 OR cardinality(e.evidence) >= 256, e.evidence[:most_origins], e.source_id, e.target_id, e.confidence,
+            e.first_seen, e.last_seen
         FROM {registry}.edge e
         WHERE e.source_id = ANY (sources) AND e.target_id = ANY (targets) AND e.confidence >= lowest
         ORDER BY e.source_id, e.target_id, e.predicate_key LIMIT most_edges;

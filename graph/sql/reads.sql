@@ -83,20 +83,20 @@ WITH walked AS MATERIALIZED (
         CASE WHEN %(direction)s = 'in' THEN w.near ELSE w.anchor || w.node_ids END,
         %(lowest)s, %(listed)s, %(origins)s) l
 )
-SELECT part, id, key, kind, name, aliases, namespaces, number, flag, origins, source_id, target_id, confidence, first_seen,
-       last_seen
+SELECT part, id, key, kind, name, aliases, namespaces, counts, number, flag, origins, source_id, target_id, confidence,
+       first_seen, last_seen
 FROM found
 UNION ALL
-SELECT 2, NULL, NULL, NULL, NULL, array_agg(e.scope_key), NULL, NULL, NULL, array_agg(e.id), NULL, NULL, NULL, NULL, NULL
+SELECT 2, NULL, NULL, NULL, NULL, array_agg(e.scope_key), NULL, NULL, NULL, NULL, array_agg(e.id), NULL, NULL, NULL, NULL, NULL
 FROM {registry}.source e
 WHERE e.id = ANY (ARRAY(SELECT unnest(origins) FROM found)) AND {visible_scope_key}
 UNION ALL
-SELECT 3, anchor, NULL, NULL, NULL, NULL, NULL, looked_at, truncated, NULL, NULL, NULL, NULL, NULL, NULL FROM walked
+SELECT 3, anchor, NULL, NULL, NULL, NULL, NULL, NULL, looked_at, truncated, NULL, NULL, NULL, NULL, NULL, NULL FROM walked
 
 -- name: edges_at
 -- The edges between one node and some others, in the shape of part 1 of a neighbourhood.
-SELECT 1, e.id, e.predicate, e.predicate_key, e.model, ARRAY(SELECT jsonb_object_keys(e.writers)),
-       ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.observations, true, e.evidence[:%(origins)s], e.source_id, e.target_id,
+SELECT 1, e.id, e.predicate, e.predicate_key, e.model, NULL, NULL,
+       '[' || e.writers::text || ',' || e.namespaces::text || ']', e.observations, true, e.evidence[:%(origins)s], e.source_id, e.target_id,
        e.confidence, e.first_seen, e.last_seen
 FROM {registry}.edge e
 WHERE e.confidence >= %(lowest)s
