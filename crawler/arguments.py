@@ -46,7 +46,7 @@ def _whole_number(value: object) -> object:
     return value
 
 
-def _decoded(value: object) -> object:
+def decoded_json(value: object) -> object:
     """A list or object that arrives as JSON text, as some clients send them."""
     if isinstance(value, str):
         try:
@@ -59,7 +59,7 @@ def _decoded(value: object) -> object:
 
 Count = Annotated[int, BeforeValidator(_whole_number), Field(ge=1, strict=True)]
 Etag = Annotated[int, BeforeValidator(_whole_number), Field(strict=True)]
-JsonList = BeforeValidator(_decoded)
+JsonList = BeforeValidator(decoded_json)
 Texts = Annotated[list[str], JsonList]
 Flag = Annotated[bool, Field(strict=True)]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -108,5 +108,3 @@ def _fault(location: tuple[int | str, ...], kind: str, message: str, model: type
     if kind == "missing":
         return path, f"{path} is missing"
     return path, f"{path}: {text[:1].lower()}{text[1:]}"
-
-

@@ -1,11 +1,11 @@
 """Errors of the harvester itself; what the stores refuse comes through unchanged.
 
-    HarvesterError (facts.errors)
-    |-- InvalidArgument
-    |   |-- BadSetting        an environment variable, an option or a line of harvest.toml
-    |   `-- UnknownShape      a value that the `triples` extractor does not know, named by its fields
-    `-- Unavailable
-        `-- SourceFailed      what `ingest` reads from cannot be read
+HarvesterError (facts.errors)
+|-- InvalidArgument
+|   |-- BadSetting        an environment variable, an option or a line of harvest.toml
+|   `-- UnknownShape      a value that the `triples` extractor does not know, named by its fields
+`-- Unavailable
+    `-- SourceFailed      what `ingest` reads from cannot be read
 """
 
 from __future__ import annotations

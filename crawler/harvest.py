@@ -100,9 +100,7 @@ class Harvester:
                 tally.failed += 1
                 tally.failures[said.label] += 1
                 error = said.message[:_LONGEST_ERROR]
-                failures.append(
-                    FailedClaim(fact_id=fact.fact_id, etag=fact.etag, attempts=fact.attempts, error=error)
-                )
+                failures.append(FailedClaim(fact_id=fact.fact_id, etag=fact.etag, attempts=fact.attempts, error=error))
                 log.warning("fact_failed", scope_key=fact.scope_key, attempt=fact.attempts, error=error)
         if failures:
             self._facts.db.run(

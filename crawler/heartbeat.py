@@ -32,9 +32,7 @@ class Heartbeat:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "crawler.heartbeat"], stdin=subprocess.PIPE
-        )
+        self._process = subprocess.Popen([sys.executable, "-m", "crawler.heartbeat"], stdin=subprocess.PIPE)
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(self._order).encode() + b"\n")
             self._process.stdin.flush()

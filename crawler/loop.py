@@ -12,17 +12,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
-from crawler.harvest import Harvester, Tally
+from crawler.harvest import Tally
 from facts.errors import Busy, HarvesterError, Unavailable
 
 log = structlog.get_logger()
 
 _FIRST_RECONNECT_SECONDS: Final = 0.5
 _LONGEST_RECONNECT_SECONDS: Final = 15.0
+
+
+class Steps(Protocol):
+    """What the loop needs of a harvester."""
+
+    def step(self) -> Tally: ...
+
+    def release(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +93,7 @@ def stop_on_signals(stop: Stop, *, deadline: float) -> Iterator[None]:
 
 
 def run_loop(
-    harvester: Harvester,
+    harvester: Steps,
     *,
     once: bool,
     stop: Stop,
@@ -117,7 +125,7 @@ def run_loop(
     return total
 
 
-def _step_or_wait(harvester: Harvester, stop: Stop, waits: Waits, *, once: bool) -> Tally | None:
+def _step_or_wait(harvester: Steps, stop: Stop, waits: Waits, *, once: bool) -> Tally | None:
     """One step; None when the database is away and it has waited (or was asked to stop)."""
     pause = _FIRST_RECONNECT_SECONDS
     give_up_at = time.monotonic() + waits.patience if once else None
@@ -133,7 +141,7 @@ def _step_or_wait(harvester: Harvester, stop: Stop, waits: Waits, *, once: bool)
     return None
 
 
-def _give_back(harvester: Harvester) -> None:
+def _give_back(harvester: Steps) -> None:
     """Best effort: a lease that cannot be given back runs out by itself."""
     try:
         released = harvester.release()

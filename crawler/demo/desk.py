@@ -75,9 +75,7 @@ class DemoDesk:
     caller: Caller = DEMO
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        desk = Desk(
-            facts=self.stores.facts, graph_store=self.stores.graph, caller=self.caller, budget=BUDGET
-        )
+        desk = Desk(facts=self.stores.facts, graph_store=self.stores.graph, caller=self.caller, budget=BUDGET)
         return call_tool(tool, arguments, desk)
 
     def pages(self, tool: str, field: str, **arguments: Any) -> Iterator[dict[str, Any]]:

@@ -195,9 +195,7 @@ def _reference(end: object, field: str, defaults: Defaults) -> NodeRef:
     name = _first_text(end, _NAME_FIELDS) if isinstance(end, dict) else None
     if not isinstance(end, dict) or name is None:
         raise UnknownShape(f"{field}: {name_shape(end)}", f"{field} must be a text or an object with kind and name")
-    return NodeRef(
-        kind=_first_text(end, _KIND_FIELDS) or defaults.kind, name=name, identity=_identity(end)
-    )
+    return NodeRef(kind=_first_text(end, _KIND_FIELDS) or defaults.kind, name=name, identity=_identity(end))
 
 
 def _namespace(entry: JsonObject) -> NamespaceArgument:

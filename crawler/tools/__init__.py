@@ -1,6 +1,6 @@
 """The tools, one room per store they work on."""
 
-from crawler.tools import facts, graph_reads, graph_writes, incorporation, queue, tombstones
+from crawler.tools import facts, graph_reads, graph_writes, incorporation, namespaces, queue, tombstones
 
 TOOLS = (
     *facts.TOOLS,
@@ -9,4 +9,5 @@ TOOLS = (
     incorporation.graph_incorporate,
     *graph_reads.TOOLS,
     *graph_writes.TOOLS,
+    *namespaces.TOOLS,
 )

@@ -122,9 +122,7 @@ def graph_merge_nodes(desk: Desk, asked: MergeNodes) -> Answer:
     """Record that two nodes are one. Everything said of the duplicate, now and later, counts for the other;
     graph_unmerge_nodes takes it back exactly.
     """
-    done = desk.graph.merge_nodes(
-        asked.from_key, asked.into_key, asked.reason, author(desk), namespace=asked.namespace
-    )
+    done = desk.graph.merge_nodes(asked.from_key, asked.into_key, asked.reason, author(desk), namespace=asked.namespace)
     return _shown(done)
 
 
@@ -134,7 +132,7 @@ class UnmergeNodes(Arguments):
 
 @tool(UnmergeNodes, roles=WRITERS, needs=GRAPH, mutates=True)
 def graph_unmerge_nodes(desk: Desk, asked: UnmergeNodes) -> Answer:
-    """Take a merge back: each node has again what was said of it."""
+    """Take a merge back: each of the two nodes has again exactly what was said of it, before and since."""
     return _shown(desk.graph.unmerge_nodes(asked.merge_id, author(desk)))
 
 

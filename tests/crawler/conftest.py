@@ -51,9 +51,7 @@ def harvester(stores: Stores) -> Callable[..., Harvester]:
 
     def make(config: dict[str, Any] | None = None, **pace: Any) -> Harvester:
         rules = read_rules(config or {}, reserved_prefixes=RESERVED)
-        return Harvester(
-            stores.facts, stores.needed_graph(), rules, owner=f"test:{next(_owners)}", pace=Pace(**pace)
-        )
+        return Harvester(stores.facts, stores.needed_graph(), rules, owner=f"test:{next(_owners)}", pace=Pace(**pace))
 
     return make
 

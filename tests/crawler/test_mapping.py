@@ -68,12 +68,15 @@ def test_when_filters_items():
 
 @pytest.mark.parametrize(
     ("options", "value"),
-    [
+    (
         ({"nodes": [NODE]}, {"name": {"deep": 1}}),
         ({"nodes": [NODE]}, {"name": True}),
-        ({"edges": [{"from": NODE, "to": NODE, "predicate": "p", "confidence": "value.c"}]}, {"name": "a", "c": "high"}),
+        (
+            {"edges": [{"from": NODE, "to": NODE, "predicate": "p", "confidence": "value.c"}]},
+            {"name": "a", "c": "high"},
+        ),
         ({"nodes": [{"kind": "x", "name": "join('/', value)"}]}, 7),
-    ],
+    ),
 )
 def test_a_value_that_does_not_fit_fails_its_fact_only(options, value):
     results = MappingExtractor(options).extract([claimed({"name": "fine", "c": 1}), claimed(value)])
@@ -82,7 +85,7 @@ def test_a_value_that_does_not_fit_fails_its_fact_only(options, value):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [
+    (
         ({}, "at least one entry"),
         ({"nodes": [{"kind": "x", "name": "value.["}]}, r"nodes\[0\].name is not valid JMESPath"),
         ({"nodes": [{"kind": "x"}]}, "nodes.0.name"),
@@ -90,7 +93,7 @@ def test_a_value_that_does_not_fit_fails_its_fact_only(options, value):
         ({"nodes": [{"kind": "x", "kind_from": "y", "name": "key"}]}, "give either"),
         ({"edges": [{"from": NODE, "to": NODE, "predicat": "x"}]}, "edges.0.predicat"),
         ({"node": []}, "node"),
-    ],
+    ),
 )
 def test_a_bad_mapping_is_refused_before_anything_runs(options, said):
     with pytest.raises(BadSetting, match=said):

@@ -32,7 +32,7 @@ def test_without_a_file_known_shapes_outside_reserved_prefixes_are_covered():
 
 @pytest.mark.parametrize(
     ("pattern", "key", "covered"),
-    [
+    (
         ("corpus/*", "corpus/x", True),
         ("corpus/*", "corpus", False),
         ("corpus/%/y", "corpus/a/b/y", True),
@@ -44,7 +44,7 @@ def test_without_a_file_known_shapes_outside_reserved_prefixes_are_covered():
         ("a.b", "axb", False),
         ("a*", "a\nb", True),
         ("Corpus/*", "corpus/x", False),
-    ],
+    ),
 )
 def test_key_patterns_mean_the_same_in_python_and_in_like(pattern, key, covered):
     chosen = rules(rules=[{"match": pattern, "extractor": "triples"}])
@@ -55,7 +55,7 @@ def test_key_patterns_mean_the_same_in_python_and_in_like(pattern, key, covered)
 
 @pytest.mark.parametrize(
     ("key", "covered"),
-    [("corpus/acme", True), ("corpus/acme/x", True), ("corpus/acme2", False), ("corpus", False)],
+    (("corpus/acme", True), ("corpus/acme/x", True), ("corpus/acme2", False), ("corpus", False)),
 )
 def test_a_namespace_covers_itself_and_what_lies_below(key, covered):
     chosen = rules(rules=[{"match_namespace": "/corpus/acme/", "extractor": "triples"}])
@@ -94,7 +94,7 @@ def test_every_shipped_rule_set_can_be_included():
 
 @pytest.mark.parametrize(
     ("config", "said"),
-    [
+    (
         ({"unmatched": "drop"}, "unmatched"),
         ({"include": ["gitt"]}, "include"),
         ({"rule": []}, "rule"),
@@ -104,7 +104,7 @@ def test_every_shipped_rule_set_can_be_included():
         ({"rules": [{"match": "*", "extractor": "triples", "namespace": 0}]}, "from 1 up"),
         ({"rules": [{"match": "*", "extractor": "triples", "confidence": 2}]}, "confidence"),
         ({"rules": [{"match": "*", "extractor": "triples", "options": {"x": 1}}]}, "no option 'x'"),
-    ],
+    ),
 )
 def test_a_bad_rule_is_refused_by_name(config, said):
     with pytest.raises(BadSetting, match=re.escape(said)):

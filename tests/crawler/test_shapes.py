@@ -1,5 +1,8 @@
+from typing import Any
+
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from crawler.errors import UnknownShape
 from crawler.extractors.shapes import KNOWN_SHAPES_PATH, Defaults, is_known, name_shape, read_mentions
@@ -15,13 +18,13 @@ def read(value):
 
 @pytest.mark.parametrize(
     "value",
-    [
+    (
         {"subject": "Ann", "predicate": "knows", "object": "Bob"},
         {"source": "Ann", "type": "knows", "target": "Bob"},
         {"head": "Ann", "relation": "knows", "tail": "Bob"},
         [{"subject": "Ann", "predicate": "knows", "object": "Bob", "why": "extra fields do not matter"}],
         {"edges": [{"source": {"name": "Ann"}, "type": "knows", "target": {"name": "Bob"}}]},
-    ],
+    ),
 )
 def test_the_usual_shapes_of_a_triple_say_the_same(value):
     assert read(value) == ([], [KNOWS])
@@ -29,9 +32,13 @@ def test_the_usual_shapes_of_a_triple_say_the_same(value):
 
 def test_a_triple_may_say_kinds_confidence_and_namespace():
     value = {
-        "subject": "Ann", "subject_type": "person", "predicate": "works for", "object": {"kind": "firm", "name": "Acme"},
-        "confidence": 1, "namespace": "corpus/a",
-    }  # fmt: skip
+        "subject": "Ann",
+        "subject_type": "person",
+        "predicate": "works for",
+        "object": {"kind": "firm", "name": "Acme"},
+        "confidence": 1,
+        "namespace": "corpus/a",
+    }
     edge = EdgeMention(
         source=NodeRef(kind="person", name="Ann"),
         target=NodeRef(kind="firm", name="Acme"),
@@ -66,7 +73,7 @@ def test_an_edge_may_name_its_ends_by_the_ids_of_the_nodes_listed():
 
 @pytest.mark.parametrize(
     ("value", "shape"),
-    [
+    (
         ("prose", "text"),
         (None, "null"),
         (7, "number"),
@@ -82,7 +89,7 @@ def test_an_edge_may_name_its_ends_by_the_ids_of_the_nodes_listed():
         ({"subject": "a", "predicate": "b", "object": "c", "confidence": True}, "confidence"),
         ({"subject": "a", "predicate": "b", "object": "c", "namespace": 1}, "namespace"),
         ({"nodes": [{"name": "x", "identity": "odd"}]}, "identity"),
-    ],
+    ),
 )
 def test_an_unknown_shape_is_refused_by_name(value, shape):
     with pytest.raises(UnknownShape) as caught:
@@ -91,21 +98,35 @@ def test_an_unknown_shape_is_refused_by_name(value, shape):
 
 
 def test_many_fields_are_cut_in_the_name_of_a_shape():
-    assert name_shape({letter: 1 for letter in "abcdefgh"}) == "object with a, b, c, d, e, f, ..."
+    assert name_shape(dict.fromkeys("abcdefgh", 1)) == "object with a, b, c, d, e, f, ..."
 
 
 def test_the_database_and_the_extractor_agree_on_what_a_known_shape_is(server):
-    values = [
-        "prose", None, 7, True, {}, [], [[]], [1], {"nodes": []}, {"edges": []}, {"nodes": {}}, {"nodes": 1, "edges": []},
-        {"subject": 1, "predicate": 2, "object": 3}, {"subject": 1, "object": 3}, {"source": "a", "type": "b", "target": "c"},
-        {"head": "a", "relation": "b", "tail": "c"}, [{"head": "a", "relation": "b", "tail": "c"}, {"nodes": []}],
-        [{"head": "a", "relation": "b", "tail": "c"}, {"x": 1}], [{"head": "a", "relation": "b", "tail": "c"}, "x"],
-        [[{"head": "a", "relation": "b", "tail": "c"}]], {"subject": None, "predicate": None, "object": None},
+    values: list[Any] = [
+        "prose",
+        None,
+        7,
+        True,
+        {},
+        [],
+        [[]],
+        [1],
+        {"nodes": []},
+        {"edges": []},
+        {"nodes": {}},
+        {"nodes": 1, "edges": []},
+        {"subject": 1, "predicate": 2, "object": 3},
+        {"subject": 1, "object": 3},
+        {"source": "a", "type": "b", "target": "c"},
+        {"head": "a", "relation": "b", "tail": "c"},
+        [{"head": "a", "relation": "b", "tail": "c"}, {"nodes": []}],
+        [{"head": "a", "relation": "b", "tail": "c"}, {"x": 1}],
+        [{"head": "a", "relation": "b", "tail": "c"}, "x"],
+        [[{"head": "a", "relation": "b", "tail": "c"}]],
+        {"subject": None, "predicate": None, "object": None},
         {"value": {"subject": 1, "predicate": 2, "object": 3}},
-    ]  # fmt: skip
+    ]
     with psycopg.connect(server.url) as connection:
         for value in values:
-            row = connection.execute(
-                "SELECT %s::jsonb @@ %s::jsonpath", [psycopg.types.json.Jsonb(value), KNOWN_SHAPES_PATH]
-            ).fetchone()
-            assert (row[0] is True) == is_known(value), value
+            row = connection.execute("SELECT %s::jsonb @@ %s::jsonpath", [Jsonb(value), KNOWN_SHAPES_PATH]).fetchone()
+            assert (row == (True,)) == is_known(value), value

@@ -1,5 +1,6 @@
 import json
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -41,10 +42,12 @@ def nothing_known(_keys):
 
 
 def extract(source_name, fact):
-    chosen = read_rules({"include": [source_name]}, reserved_prefixes=[]).rule_for(claimed(fact.value, key=fact.key))
-    said = chosen.extractor.extract([claimed(fact.value, key=fact.key)])[0]
-    assert isinstance(said, Extraction)
-    return {(edge.source.name, edge.predicate, edge.target.name) for edge in said.edges}
+    read = claimed(fact.value, key=fact.key)
+    rule: Any = read_rules({"include": [source_name]}, reserved_prefixes=[]).rule_for(read)
+    said: Any = rule.extractor.extract([read])[0]
+    assert type(said) is Extraction
+    edges: list[Any] = list(said.edges)
+    return {(edge.source.name, edge.predicate, edge.target.name) for edge in edges}
 
 
 def test_a_distribution_is_one_fact_with_what_a_person_asks_about_it(site):
@@ -68,7 +71,9 @@ def test_a_distribution_is_one_fact_with_what_a_person_asks_about_it(site):
 
 
 def test_the_shipped_rule_turns_a_distribution_into_a_graph(site):
-    fact = next(item for item in PythonEnvironment(path=[str(site)]).items(nothing_known) if isinstance(item, SourceFact))
+    fact = next(
+        item for item in PythonEnvironment(path=[str(site)]).items(nothing_known) if isinstance(item, SourceFact)
+    )
     assert extract("python-env", fact) == {
         ("some-package", "depends on", "other-thing"),
         ("some-package", "written by", "Ann Alder"),
@@ -122,7 +127,7 @@ def repository(tmp_path):
 
 def test_a_commit_is_one_fact_oldest_first_without_addresses(repository):
     source = GitHistory(repository)
-    facts = list(source.items(nothing_known))
+    facts: list[Any] = list(source.items(nothing_known))
     assert source.size() == 3
     assert [fact.value["subject"] for fact in facts] == ["Lay the keel", "Raise\tthe mast", "Strike the mast"]
     assert facts[0].value["files"] == [{"change": "added", "path": "hull ü.txt"}]
@@ -139,14 +144,15 @@ def test_a_commit_is_one_fact_oldest_first_without_addresses(repository):
 
 def test_commits_that_are_stored_already_are_not_read_again(repository):
     source = GitHistory(repository)
-    keys = [fact.key for fact in source.items(nothing_known)]
-    again = list(source.items(lambda _keys: set(keys[:2])))
+    known: list[Any] = list(source.items(nothing_known))
+    keys = [fact.key for fact in known]
+    again: list[Any] = list(source.items(lambda _keys: set(keys[:2])))
     assert [type(item) for item in again] == [Unchanged, Unchanged, SourceFact]
     assert [item.key for item in again] == keys
 
 
 def test_the_shipped_rule_turns_a_commit_into_a_graph(repository):
-    second = list(GitHistory(repository).items(nothing_known))[1]
+    second: Any = list(GitHistory(repository).items(nothing_known))[1]
     commit, parent = second.value["id"], second.value["parents"][0]
     assert extract("git", second) == {
         ("Ann Ålder", "authored", commit),
@@ -180,7 +186,7 @@ def test_lines_of_json_become_facts_and_bad_lines_are_named(tmp_path):
         '{"key": "d", "value": 1, "tag": []}\n'
         '{"key": "e", "value": {"x": 1}}\n'
     )
-    items = list(JsonLines(str(file)).items(nothing_known))
+    items: list[Any] = list(JsonLines(str(file)).items(nothing_known))
     assert items[0] == SourceFact(key="a", value=None, tags=("t",), shared=False)
     assert items[-1] == SourceFact(key="e", value={"x": 1})
     assert [item.where.rpartition(":")[2] for item in items[1:-1]] == ["3", "4", "5", "6", "7", "8", "9"]
