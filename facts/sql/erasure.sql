@@ -1,8 +1,8 @@
 -- name: lock_erased
 -- The facts to erase, dead or alive, in key order.
 SELECT f.id, f.scope_key, f.pinned
-FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
+FROM {facts}.facts AS f
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)))
 ORDER BY f.scope_key COLLATE "C"
 FOR UPDATE OF f;
 

@@ -15,9 +15,9 @@ LIMIT %(limit)s;
 -- name: lock_marks
 -- The facts of a caller's receipts, in key order, as they are once locked.
 SELECT f.id, f.scope_key, f.etag, f.last_crawled_at IS NOT NULL, f.deleted_at IS NOT NULL, f.pinned
-FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
-WHERE {visible}
+FROM {facts}.facts AS f
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)))
+    AND {visible}
 ORDER BY f.scope_key COLLATE "C"
 FOR NO KEY UPDATE OF f;
 
@@ -153,8 +153,8 @@ WITH held AS MATERIALIZED (
         AND (
             %(scope_keys)s::json IS NULL
             OR l.fact_id IN (
-                SELECT f.id FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-                    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
+                SELECT f.id FROM {facts}.facts AS f
+                WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)))
             )
         )
     ORDER BY l.fact_id

@@ -55,9 +55,8 @@ LIMIT %(limit)s;
 -- The facts behind scope keys, newest first: how evidence is resolved in one call.
 SELECT f.id, f.scope_key, f.key, f.value, f.agent_id, f.session_id, f.shared, f.transient, f.tags, f.created_at,
     f.updated_at, f.deleted_at, f.etag, f.last_crawled_at, f.owner_session_id, f.pinned
-FROM (SELECT DISTINCT scope_key FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)) AS r
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
-WHERE f.deleted_at IS NULL
+FROM {facts}.facts AS f
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json))) AND f.deleted_at IS NULL
     AND (%(wants_private)s OR f.shared)
     AND (%(wants_shared)s OR NOT f.shared)
     AND (%(own_session)s::text IS NULL OR f.session_id = %(own_session)s)

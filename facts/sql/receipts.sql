@@ -1,19 +1,21 @@
 -- name: lock_pending
 -- The receipts' facts that are still pending in the version named, locked in key order; every acknowledgement begins so.
--- "Pending" is spelled so that the queue's index does not match: estimates made before a bulk load call the queue small,
--- and a walk through all of it would replace a thousand look-ups.
+-- The array keeps the plan to look-ups, whatever the table's size; and "pending" is spelled so that the queue's index does
+-- not match: estimates made before a bulk load call the queue small, and a walk through all of it would take their place.
 SELECT f.id, f.scope_key, f.etag, f.deleted_at IS NOT NULL, f.owner_session_id
-FROM ROWS FROM (json_array_elements_text(%(scope_keys)s::json), unnest(%(etags)s::bigint[])) AS r (scope_key, etag)
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
-WHERE f.etag = r.etag AND coalesce(f.last_crawled_at, '-infinity') = '-infinity'
+FROM {facts}.facts AS f
+    JOIN ROWS FROM (json_array_elements_text(%(scope_keys)s::json), unnest(%(etags)s::bigint[])) AS r (scope_key, etag)
+        ON r.scope_key = f.scope_key AND r.etag = f.etag
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)))
+    AND coalesce(f.last_crawled_at, '-infinity') = '-infinity'
 ORDER BY f.scope_key COLLATE "C"
 FOR NO KEY UPDATE OF f;
 
 -- name: current_versions
 -- What has become of the facts of receipts that were not locked.
 SELECT f.scope_key, f.etag, f.last_crawled_at IS NOT NULL
-FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key;
+FROM {facts}.facts AS f
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)));
 
 -- name: acknowledge
 -- Off the queue; what is alive may now be referred to by the graph. The rows are locked by this transaction already.
@@ -39,8 +41,8 @@ WHERE id = ANY (%(fact_ids)s::bigint[]) AND deleted_at IS NOT NULL AND last_craw
 -- name: lock_cited
 -- The facts that a hand citation names, locked in key order; those without a row are left out.
 SELECT f.id, f.scope_key, f.etag, f.deleted_at IS NOT NULL, f.pinned, f.owner_session_id
-FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
+FROM {facts}.facts AS f
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)))
 ORDER BY f.scope_key COLLATE "C"
 FOR NO KEY UPDATE OF f;
 
@@ -57,8 +59,8 @@ WHERE id = ANY (%(fact_ids)s::bigint[]) AND deleted_at IS NOT NULL AND pinned;
 -- Back on the queue with attempts and parking forgotten; counts what was not already plainly pending.
 WITH target AS MATERIALIZED (
     SELECT f.id, f.etag, f.last_crawled_at IS NOT NULL AS crawled
-    FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-        JOIN {facts}.facts AS f ON f.scope_key = r.scope_key
+    FROM {facts}.facts AS f
+    WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)))
     ORDER BY f.scope_key COLLATE "C"
     FOR NO KEY UPDATE OF f
 ), held AS MATERIALIZED (

@@ -33,8 +33,8 @@ RETURNING f.id, f.scope_key, f.key, f.shared, f.etag, f.owner_session_id;
 -- name: untouched
 -- The rows of a batch that stayed as they were; this transaction holds their locks.
 SELECT f.id, f.scope_key, f.key, f.shared, f.etag, f.owner_session_id
-FROM json_array_elements_text(%(scope_keys)s::json) AS r (scope_key)
-    JOIN {facts}.facts AS f ON f.scope_key = r.scope_key;
+FROM {facts}.facts AS f
+WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::json)));
 
 -- name: notify
 -- A hint for whoever waits for intake; sent after the commit, so that no writer fails because of it.

@@ -39,7 +39,7 @@ def large(server: EmbeddedServer, template_url: str) -> Iterator[psycopg.Connect
 
 
 def touched(node: dict[str, Any]) -> float:
-    """Rows that the scans below a plan node produced or threw away."""
+    """Rows that the scans below a plan node produced or threw away; a bitmap counts in its index and in its heap."""
     below = sum(touched(child) for child in node.get("Plans", []))
     if "Scan" not in node["Node Type"] or node["Node Type"] in {"CTE Scan", "Subquery Scan", "Function Scan"}:
         return below
@@ -78,7 +78,7 @@ def test_receipts_are_looked_up_even_when_estimates_call_the_queue_empty(large: 
             "scope_keys": texts(f"shared:c/{n // 2 % 50}/{n}" for n in range(2, 402, 2)),
             "etags": numbers(range(2, 402, 2)),
         }
-        assert rows(large, TABLES.receipts.lock_pending, keys) <= 200
+        assert rows(large, TABLES.receipts.lock_pending, keys) <= 600
 
 
 @pytest.mark.parametrize("mode", ("auto", "force_generic_plan"))
@@ -88,10 +88,10 @@ def test_receipts_touch_their_own_facts_only(large: psycopg.Connection, mode: st
     ).fetchall()
     ids = {"fact_ids": numbers(row[0] for row in found)}
     keys = {"scope_keys": texts(row[1] for row in found)}
-    assert rows(large, TABLES.receipts.lock_pending, {**keys, "etags": numbers(row[2] for row in found)}, mode) <= 500
+    assert rows(large, TABLES.receipts.lock_pending, {**keys, "etags": numbers(row[2] for row in found)}, mode) <= 1_500
     assert rows(large, TABLES.receipts.acknowledge, ids, mode) <= 2_000
-    assert rows(large, TABLES.receipts.current_versions, keys, mode) <= 500
-    assert rows(large, TABLES.receipts.lock_cited, keys, mode) <= 500
+    assert rows(large, TABLES.receipts.current_versions, keys, mode) <= 1_500
+    assert rows(large, TABLES.receipts.lock_cited, keys, mode) <= 1_500
     assert rows(large, TABLES.receipts.requeue, keys, mode) <= 3_000
 
 
@@ -125,7 +125,7 @@ def test_a_wide_read_stops_at_its_limit(large: psycopg.Connection) -> None:
 def test_scope_keys_are_looked_up_not_searched(large: psycopg.Connection) -> None:
     keys = {"scope_keys": texts(f"shared:c/{n // 2 % 50}/{n}" for n in range(2, 402, 2))}
     sight = {"wants_private": True, "own_session": None}
-    assert rows(large, TABLES.reads.read_keys, read_parameters(S7, **keys, **sight)) <= 200
+    assert rows(large, TABLES.reads.read_keys, read_parameters(S7, **keys, **sight)) <= 600
     assert rows(large, TABLES.reads.readable, {**keys, **visible_parameters(S7)}) <= 200
 
 
