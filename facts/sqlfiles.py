@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 _BLOCK = re.compile(r"^-- name: (?P<name>\w+)[ \t]*\n-- (?P<purpose>\S.*)\n", re.MULTILINE)
+_PART = re.compile(r"\{> (\w+)\}")
 _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -94,7 +95,7 @@ def render(text: str, identifiers: dict[str, str]) -> sql.Composed:
 def load_queries(package: str, stem: str, **identifiers: str) -> Queries:
     """The queries of `<package>/<stem>.sql`; `stem` may name a folder: `sql/facts`."""
     source = f"{package}/{stem}.sql"
-    blocks = _blocks(_text(package, stem), source)
+    blocks = _blocks(_with_parts(package, _text(package, stem)), source)
     return Queries(source, {name: render(text, identifiers) for name, text in blocks.items()})
 
 
@@ -116,6 +117,12 @@ def _stems(folder: Traversable, prefix: str) -> Iterator[str]:
 
 def _text(package: str, stem: str) -> str:
     return resources.files(package).joinpath(*f"{stem}.sql".split("/")).read_text(encoding="utf-8")
+
+
+def _with_parts(package: str, text: str) -> str:
+    """`{> name}` is the text of `<package>/sql/name.sqlpart`: a condition that several queries share."""
+    folder = resources.files(package)
+    return _PART.sub(lambda found: folder.joinpath("sql", f"{found[1]}.sqlpart").read_text(encoding="utf-8").strip(), text)
 
 
 def _blocks(text: str, source: str) -> dict[str, str]:

@@ -71,6 +71,10 @@ SELECT pg_temp.add_index('facts_tags_idx', 'gin (tags)');
 SELECT pg_temp.add_index('facts_agent_id_idx', 'btree (agent_id)');
 -- The queue: oldest first is by id.
 SELECT pg_temp.add_index('facts_pending_idx', 'btree (id) WHERE (last_crawled_at IS NULL)');
+-- When anything was last acknowledged; new entries go to the index's end, which costs an acknowledgement little.
+SELECT pg_temp.add_index(
+    'facts_last_crawled_idx', 'btree (last_crawled_at) WHERE (last_crawled_at IS NOT NULL)'
+);
 -- Reads are newest first and live only; each scope has the index that yields its rows in that order.
 SELECT pg_temp.add_index('facts_newest_idx', 'btree (updated_at, id) WHERE (deleted_at IS NULL)');
 SELECT pg_temp.add_index('facts_shared_idx', 'btree (updated_at, id) WHERE (shared AND (deleted_at IS NULL))');

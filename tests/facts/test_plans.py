@@ -88,10 +88,10 @@ def test_receipts_touch_their_own_facts_only(large: psycopg.Connection, mode: st
     ).fetchall()
     ids = {"fact_ids": numbers(row[0] for row in found)}
     keys = {"scope_keys": texts(row[1] for row in found)}
-    assert rows(large, TABLES.receipts.lock_pending, {**keys, "etags": numbers(row[2] for row in found)}, mode) <= 1_500
+    assert rows(large, TABLES.receipts.lock_pending, {**keys, "etags": numbers(row[2] for row in found)}, mode) <= 3_000
     assert rows(large, TABLES.receipts.acknowledge, ids, mode) <= 2_000
-    assert rows(large, TABLES.receipts.current_versions, keys, mode) <= 1_500
-    assert rows(large, TABLES.receipts.lock_cited, keys, mode) <= 1_500
+    assert rows(large, TABLES.receipts.current_versions, keys, mode) <= 3_000
+    assert rows(large, TABLES.receipts.lock_cited, keys, mode) <= 3_000
     assert rows(large, TABLES.receipts.requeue, keys, mode) <= 3_000
 
 
@@ -133,6 +133,7 @@ def test_a_page_of_the_queue_touches_pending_facts_only(large: psycopg.Connectio
     parameters = {"likes": None, "after_id": 0, "limit": 21, **visible_parameters(UNRESTRICTED)}
     assert rows(large, TABLES.queue.read_uncrawled, parameters) < 100
     assert rows(large, TABLES.queue.read_uncrawled, {**parameters, "likes": ["c/1/%"]}) < 7_000
+    assert rows(large, TABLES.queue.last_crawled, {"likes": None}) < 10
     assert rows(large, TABLES.queue.statistics, {"likes": None, **EVERYTHING.parameters()}) < 7_000
 
 
