@@ -84,7 +84,7 @@ docscheck: setup  ## every command, option, tool, setting and rule key is docume
 
 .PHONY: bench
 bench: setup  ## figures: a full drain against raw SQL and against look-up-then-write Cypher
-	$(PYTEST) -m benchmark -p no:randomly -s -q $(ARGS)
+	$(BIN)/python -m tests.benchmarks $(ARGS)
 
 .PHONY: chaos
 chaos: setup  ## kill harvesters at random moments, longer than `make test` does

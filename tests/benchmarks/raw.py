@@ -19,9 +19,12 @@ from tests.benchmarks.workload import CONFIDENCE, Fact, Node, Totals
 BATCH = 1_000
 
 
-def queries() -> Queries:
-    """The statements of `raw.sql`."""
-    return load_queries("tests.benchmarks", "raw")
+GRAPH = "raw"
+
+
+def queries(graph: str = GRAPH) -> Queries:
+    """The statements of `raw.sql`, over one graph."""
+    return load_queries("tests.benchmarks", "raw", graph=graph)
 
 
 def create_labels(connection: psycopg.Connection) -> None:
@@ -113,9 +116,9 @@ def edge_properties(triple: Triple, evidence: list[str]) -> str:
     )
 
 
-def totals(connection: psycopg.Connection) -> Totals:
-    """What the graph holds now."""
-    row = connection.execute(queries().totals).fetchone()
+def totals(connection: psycopg.Connection, graph: str = GRAPH) -> Totals:
+    """What a graph of these labels and properties holds now, ours as well."""
+    row = connection.execute(queries(graph).totals).fetchone()
     if row is None:
         raise AssertionError("an aggregate without rows")
     nodes, edges, observations, evidence, confidence = row

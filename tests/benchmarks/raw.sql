@@ -2,24 +2,24 @@
 -- the labels and indexes that batches of INSERT ... ON CONFLICT load
 CREATE EXTENSION IF NOT EXISTS age;
 SET LOCAL search_path = public, ag_catalog;
-SELECT ag_catalog.create_graph('raw');
-SELECT ag_catalog.create_vlabel('raw', 'GraphNode');
-SELECT ag_catalog.create_vlabel('raw', 'Fact');
-SELECT ag_catalog.create_elabel('raw', 'REL');
-SELECT ag_catalog.create_elabel('raw', 'EVIDENCED_BY');
-CREATE UNIQUE INDEX ON raw."GraphNode"
+SELECT ag_catalog.create_graph({graph_name});
+SELECT ag_catalog.create_vlabel({graph_name}, 'GraphNode');
+SELECT ag_catalog.create_vlabel({graph_name}, 'Fact');
+SELECT ag_catalog.create_elabel({graph_name}, 'REL');
+SELECT ag_catalog.create_elabel({graph_name}, 'EVIDENCED_BY');
+CREATE UNIQUE INDEX ON {graph}."GraphNode"
     (ag_catalog.agtype_access_operator(VARIADIC ARRAY[properties, '"node_key"'::ag_catalog.agtype]));
-CREATE UNIQUE INDEX ON raw."Fact"
+CREATE UNIQUE INDEX ON {graph}."Fact"
     (ag_catalog.agtype_access_operator(VARIADIC ARRAY[properties, '"scope_key"'::ag_catalog.agtype]));
-CREATE UNIQUE INDEX ON raw."REL" (start_id, end_id,
+CREATE UNIQUE INDEX ON {graph}."REL" (start_id, end_id,
     (ag_catalog.agtype_access_operator(VARIADIC ARRAY[properties, '"predicate_key"'::ag_catalog.agtype])));
-CREATE INDEX ON raw."REL" (end_id);
-CREATE UNIQUE INDEX ON raw."EVIDENCED_BY" (start_id, end_id);
-CREATE INDEX ON raw."EVIDENCED_BY" (end_id);
+CREATE INDEX ON {graph}."REL" (end_id);
+CREATE UNIQUE INDEX ON {graph}."EVIDENCED_BY" (start_id, end_id);
+CREATE INDEX ON {graph}."EVIDENCED_BY" (end_id);
 
 -- name: insert_nodes
 -- the nodes of a batch, in key order; those that exist stay as they are
-INSERT INTO raw."GraphNode" (properties)
+INSERT INTO {graph}."GraphNode" (properties)
 SELECT properties::ag_catalog.agtype
 FROM unnest(%(properties)s::text[]) AS given (properties)
 ON CONFLICT DO NOTHING;
@@ -28,13 +28,13 @@ ON CONFLICT DO NOTHING;
 -- the ids of the nodes of a batch: one index probe each
 SELECT node_key, node.id::text::bigint
 FROM unnest(%(node_keys)s::text[]) AS given (node_key)
-JOIN raw."GraphNode" AS node
+JOIN {graph}."GraphNode" AS node
     ON ag_catalog.agtype_access_operator(VARIADIC ARRAY[node.properties, '"node_key"'::ag_catalog.agtype])
         OPERATOR(ag_catalog.=) ('"' || node_key || '"')::ag_catalog.agtype;
 
 -- name: insert_facts
 -- one Fact vertex a scope key, in key order
-INSERT INTO raw."Fact" (properties)
+INSERT INTO {graph}."Fact" (properties)
 SELECT properties::ag_catalog.agtype
 FROM unnest(%(properties)s::text[]) AS given (properties)
 ON CONFLICT DO NOTHING
@@ -42,14 +42,14 @@ RETURNING properties::text, id::text::bigint;
 
 -- name: insert_evidence
 -- the facts behind each node
-INSERT INTO raw."EVIDENCED_BY" (start_id, end_id, properties)
+INSERT INTO {graph}."EVIDENCED_BY" (start_id, end_id, properties)
 SELECT node_id::text::ag_catalog.graphid, fact_id::text::ag_catalog.graphid, '{{}}'::ag_catalog.agtype
 FROM unnest(%(node_ids)s::bigint[], %(fact_ids)s::bigint[]) AS given (node_id, fact_id)
 ON CONFLICT DO NOTHING;
 
 -- name: upsert_edges
 -- the edges of a batch, in key order: a further statement reinforces, and its facts join the evidence
-INSERT INTO raw."REL" AS edge (start_id, end_id, properties)
+INSERT INTO {graph}."REL" AS edge (start_id, end_id, properties)
 SELECT source_id::text::ag_catalog.graphid, target_id::text::ag_catalog.graphid, properties::ag_catalog.agtype
 FROM unnest(%(source_ids)s::bigint[], %(target_ids)s::bigint[], %(properties)s::text[])
     AS given (source_id, target_id, properties)
@@ -69,11 +69,11 @@ DO UPDATE SET properties = (
 -- name: totals
 -- what the graph holds, to be checked against the fold
 SELECT
-    (SELECT count(*) FROM raw."GraphNode") AS nodes,
-    (SELECT count(*) FROM raw."REL") AS edges,
-    (SELECT sum((properties::text::jsonb ->> 'observations')::bigint) FROM raw."REL") AS observations,
-    (SELECT count(*) FROM raw."EVIDENCED_BY") AS evidence,
-    (SELECT sum((properties::text::jsonb ->> 'confidence')::float8) FROM raw."REL") AS confidence;
+    (SELECT count(*) FROM {graph}."GraphNode") AS nodes,
+    (SELECT count(*) FROM {graph}."REL") AS edges,
+    (SELECT sum((properties::text::jsonb ->> 'observations')::bigint) FROM {graph}."REL") AS observations,
+    (SELECT count(*) FROM {graph}."EVIDENCED_BY") AS evidence,
+    (SELECT sum((properties::text::jsonb ->> 'confidence')::float8) FROM {graph}."REL") AS confidence;
 
 -- name: create_queue
 -- a bare queue of rows, with the partial index that serves it

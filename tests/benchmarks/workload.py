@@ -108,3 +108,12 @@ def totals(facts: list[Fact]) -> Totals:
         evidence=2 * len(facts),
         confidence=sum(1 - (1 - CONFIDENCE) ** times for times in observed.values()),
     )
+
+
+def check(found: Totals, facts: list[Fact]) -> None:
+    """A run that left anything but the fold of its facts measured nothing."""
+    expected = totals(facts)
+    counts = ("nodes", "edges", "observations", "evidence")
+    wrong = [name for name in counts if getattr(found, name) != getattr(expected, name)]
+    if wrong or abs(found.confidence - expected.confidence) > 1e-6 * max(1.0, expected.confidence):
+        raise AssertionError(f"the graph holds {found}, the fold of the workload is {expected}")

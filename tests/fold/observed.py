@@ -51,7 +51,7 @@ def label_tables(connection: Connection, graph: str = "knowledge") -> Graph:
 
 def rows(connection: Connection, statement: str, graph: str) -> list[Any]:
     """The rows of one look behind the curtain."""
-    return connection.execute(sql.SQL(statement).format(graph=sql.Identifier(graph))).fetchall()  # type: ignore[arg-type]
+    return connection.execute(sql.SQL(statement).format(graph=sql.Identifier(graph))).fetchall()
 
 
 def node_fields(properties: dict[str, Any]) -> dict[str, Any]:
