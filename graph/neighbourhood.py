@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from graph.queries import (
     space_wanted,
 )
 from graph.views import EdgeView, Evidence, Neighbourhood, NodeView, edge_view, node_view
+from graph.visible_reads import visible_neighbourhood
 from graph.walk import Walk
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ def neighbourhood(reading: Reading, query: NeighbourhoodQuery) -> Neighbourhood:
     """
     caps = Caps()
     walk, shown = checked_walk(query, caps)
-    listing = _list(reading, checked_key(query.node_key, argument="nodeKey"), walk, shown)
+    key = checked_key(query.node_key, argument="nodeKey")
+    if not reading.sees_everything:
+        return replace(visible_neighbourhood(reading, key, walk, shown), cut=caps.cut)
+    listing = _list(reading, key, walk, shown)
     if listing is None:
         return Neighbourhood(anchor=None, nodes=(), edges=(), truncated=False, cut=caps.cut)
     anchor, *nodes = _node_views(reading, listing, shown)

@@ -27,6 +27,8 @@ from graph.queries import (
     space_wanted,
 )
 from graph.views import EdgePage, EdgeView, NodePage, NodeView, edge_view, node_view
+from graph.visible import visible_ids
+from graph.visible_reads import find_edges, find_nodes, found_node_views, walk_visible
 from graph.walk import Walk, node_ids, walk_from
 
 if TYPE_CHECKING:
@@ -49,17 +51,28 @@ def search_nodes(reading: Reading, query: NodeQuery) -> NodePage:
     if seeds:
         around, truncated = _around_seeds(reading, seeds, depth, lowest)
         parameters["ids"] = numbers(around)
-    reads = reading.tables.reads
-    statement = reads.nodes_by_key if parameters["name"] is None else reads.nodes_by_name
-    rows = reading.conn.execute(statement, parameters, prepare=False).fetchall()
-    more = len(rows) > limit
-    page = rows[:limit]
+    nodes, last = _node_page(reading, parameters, limit)
     return NodePage(
-        nodes=tuple(_node_views(reading, page)),
-        cursor=encode_position(_NODES, page[-1][6], page[-1][1]) if more else None,
+        nodes=tuple(nodes),
+        cursor=None if last is None else encode_position(_NODES, *last),
         truncated=truncated,
         cut=caps.cut,
     )
+
+
+def _node_page(
+    reading: Reading, parameters: dict[str, Any], limit: int
+) -> tuple[list[NodeView], tuple[int, str] | None]:
+    """The views of one page, and its last position when there is more."""
+    if not reading.sees_everything:
+        found = find_nodes(reading, parameters)
+        last = (found[limit - 1][2], found[limit - 1][1]) if len(found) > limit else None
+        return found_node_views(reading, [row[0] for row in found[:limit]]), last
+    reads = reading.tables.reads
+    statement = reads.nodes_by_key if parameters["name"] is None else reads.nodes_by_name
+    rows = reading.conn.execute(statement, parameters, prepare=False).fetchall()
+    last = (rows[limit - 1][6], rows[limit - 1][1]) if len(rows) > limit else None
+    return _node_views(reading, rows[:limit]), last
 
 
 def node_filters(query: NodeQuery, limit: int) -> dict[str, Any]:
@@ -88,9 +101,12 @@ def _around_seeds(reading: Reading, seeds: Sequence[str], depth: int, lowest: fl
         )
         anchors += [number for (number,) in rows]
     anchors = list(dict.fromkeys(anchors))
+    if not reading.sees_everything:
+        anchors = sorted(visible_ids(reading, anchors))
     if not anchors:
         return [], False
-    walked = walk_from(reading, anchors, Walk(depth=depth, lowest=lowest, most_nodes=NODES_AROUND_SEEDS))
+    walk = Walk(depth=depth, lowest=lowest, most_nodes=NODES_AROUND_SEEDS)
+    walked = walk_from(reading, anchors, walk) if reading.sees_everything else walk_visible(reading, anchors, walk)
     return [*anchors, *walked.distances], walked.truncated
 
 
@@ -114,20 +130,24 @@ def search_edges(reading: Reading, query: EdgeQuery) -> EdgePage:
     if ends is None:
         return EdgePage(edges=(), cursor=None, cut=caps.cut)
     reading.bound_time()
-    rows = reading.conn.execute(reading.tables.reads.search_edges, {**parameters, **ends}, prepare=False).fetchall()
-    page = rows[:limit]
-    evidence = edge_evidence(reading, [row[0] for row in page])
-    edges = tuple(edge_view(*row[1:], evidence.of(row[0])) for row in page)
+    edges, last = _edge_page(reading, {**parameters, **ends}, limit)
     return EdgePage(
-        edges=edges,
-        cursor=encode_position(_EDGES, *place_of(edges[-1])) if len(rows) > limit else None,
-        cut=caps.cut,
+        edges=tuple(edges), cursor=None if last is None else encode_position(_EDGES, *last), cut=caps.cut
     )
 
 
-def place_of(edge: EdgeView) -> tuple[str, str, str]:
-    """The order of edges."""
-    return edge.from_key, edge.predicate_key, edge.to_key
+def _edge_page(
+    reading: Reading, parameters: dict[str, Any], limit: int
+) -> tuple[list[EdgeView], tuple[str, str, str] | None]:
+    """The views of one page, and its last position (from key, predicate key, to key) when there is more."""
+    if not reading.sees_everything:
+        return find_edges(reading, parameters, limit)
+    rows = reading.conn.execute(reading.tables.reads.search_edges, parameters, prepare=False).fetchall()
+    page = rows[:limit]
+    evidence = edge_evidence(reading, [row[0] for row in page])
+    edges = [edge_view(*row[1:], evidence.of(row[0])) for row in page]
+    last = edges[-1] if len(rows) > limit else None
+    return edges, None if last is None else (last.from_key, last.predicate_key, last.to_key)
 
 
 def edge_filters(query: EdgeQuery, limit: int) -> dict[str, Any]:

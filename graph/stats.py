@@ -11,6 +11,7 @@ from facts.coverage import EVERYTHING, Coverage
 from facts.uncrawled import queue_statistics
 from graph.queries import space_wanted
 from graph.views import DEFAULT_NAMESPACE
+from graph.visible_reads import visible_totals
 
 if TYPE_CHECKING:
     from psycopg.sql import Composed
@@ -57,7 +58,7 @@ def graph_stats(reading: Reading, *, namespace: str | None = None, coverage: Cov
     """Count what the caller sees."""
     space = space_wanted(namespace)
     reading.bound_time(STATS_SECONDS)
-    counts = _totals(reading, space)
+    counts = _totals(reading, space) if reading.sees_everything else Totals(**visible_totals(reading, space))
     queue = queue_statistics(reading.conn, reading.facts, coverage=coverage, namespace=namespace)
     return GraphStats(
         totals=counts,

@@ -10,7 +10,7 @@ from facts.sqlfiles import Queries, load_queries
 
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
-_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "namespaces")
+_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "namespaces")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +38,7 @@ class GraphTables:
     merging: Queries
     reads: Queries
     stats: Queries
+    visible: Queries
     namespaces: Queries
     label_ids: LabelIds
 
