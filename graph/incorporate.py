@@ -4,7 +4,7 @@ One transaction: lock the facts whose version is pending (the others leave the b
 write the ledger, replace the contributions, acknowledge.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from psycopg import Connection
@@ -22,6 +22,8 @@ from graph.origins import rows_of_origins
 from graph.releases import Release, delete_released, release_sources, withdraw_citations
 from graph.rows import OriginChange, Rows
 from graph.tables import GraphTables
+
+SOURCE_BLOCK = 1_000
 
 
 class _Known(NamedTuple):
@@ -91,12 +93,12 @@ def _derive_all(
 ) -> tuple[list[_Said], dict[str, Outcome]]:
     """What each locked fact says as rows; those with faults are rejected before anything is written."""
     unknown = sum(item.scope_key not in known for item in batch)
-    ids = iter(conn.execute(tables.sources.reserve_sources, {"count": unknown}).fetchall() if unknown else [])
+    ids = _reserve_ids(conn, tables, unknown)
     said: list[_Said] = []
     rejected: dict[str, Outcome] = {}
     for item in batch:
         fact = locked[item.scope_key]
-        origin = known[item.scope_key].source_id if item.scope_key in known else int(next(ids)[0])
+        origin = known[item.scope_key].source_id if item.scope_key in known else next(ids)
         try:
             said.append(_derive_one(item, fact, origin, provenance))
         except InvalidExtractionError as error:
@@ -104,6 +106,13 @@ def _derive_all(
                 scope_key=item.scope_key, outcome="rejected", reason="; ".join(error.errors), errors=tuple(error.errors)
             )
     return said, rejected
+
+
+def _reserve_ids(conn: Connection, tables: GraphTables, count: int) -> Iterator[int]:
+    if not count:
+        return iter(())
+    blocks = conn.execute(tables.sources.reserve_sources, {"blocks": -(-count // SOURCE_BLOCK)}).fetchall()
+    return (first + step for (first,) in blocks for step in range(SOURCE_BLOCK))
 
 
 def _derive_one(item: Incorporation, fact: LockedFact, origin: int, provenance: Provenance) -> _Said:

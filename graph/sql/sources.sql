@@ -4,8 +4,8 @@ SELECT s.scope_key, s.id, s.writer, s.model, s.extraction::text
 FROM json_array_elements_text(%(scope_keys)s::json) AS w(scope_key) JOIN {registry}.source s USING (scope_key)
 
 -- name: reserve_sources
--- Ids for sources to come.
-SELECT nextval(s.ids) FROM (SELECT pg_get_serial_sequence('{registry}.source', 'id')::regclass AS ids) s, generate_series(1, %(count)s)
+-- Blocks of 1,000 ids for sources to come.
+SELECT nextval('{registry}.source_block') * 1000 FROM generate_series(1, %(blocks)s)
 
 -- name: insert_sources
 -- Ledger rows of facts that the graph hears of for the first time.
