@@ -62,9 +62,10 @@ def claim(
         "lease": lease,
         **coverage.parameters(),
     }
-    rows = conn.execute(tables.claims.claim_expired, parameters).fetchall()
+    conn.execute(tables.claims.walk_in_order)
+    rows = conn.execute(tables.claims.claim_expired, parameters, prepare=False).fetchall()
     if not rows:
-        rows = conn.execute(tables.claims.claim_due, parameters).fetchall()
+        rows = conn.execute(tables.claims.claim_due, parameters, prepare=False).fetchall()
     return [ClaimedFact.from_row(row) for row in rows]
 
 

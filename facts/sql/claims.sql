@@ -1,3 +1,8 @@
+-- name: walk_in_order
+-- For the rest of the transaction: read the queue's index in its order. Its filters are hard to estimate, and a planner
+-- that expects few rows sorts all that is pending for every claim.
+SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true);
+
 -- name: claim_expired
 -- One fact whose last holder neither finished nor failed: it is taken alone, since it may be what killed it.
 WITH offered AS MATERIALIZED (
@@ -6,15 +11,7 @@ WITH offered AS MATERIALIZED (
     FROM {facts}.crawl_leases AS l JOIN {facts}.facts AS f ON f.id = l.fact_id
     WHERE l.retry_at IS NULL AND NOT l.parked AND l.leased_until <= now() AND l.etag = f.etag
         AND f.last_crawled_at IS NULL
-        AND (
-            %(covers_everything)s
-            OR f.key LIKE ANY (%(covered_keys)s::text[])
-            OR (
-                f.deleted_at IS NULL AND f.value @@ %(covered_values)s::jsonpath
-                AND NOT f.key ^@ ANY (%(uncovered_prefixes)s::text[])
-            )
-            OR (%(covers_pinned_tombstones)s AND f.deleted_at IS NOT NULL AND f.pinned)
-        )
+        AND {> covered}
     ORDER BY f.id
     LIMIT 1
     FOR NO KEY UPDATE OF f SKIP LOCKED
@@ -39,15 +36,7 @@ WITH offered AS MATERIALIZED (
     FROM {facts}.facts AS f LEFT JOIN {facts}.crawl_leases AS l ON l.fact_id = f.id AND l.etag = f.etag
     WHERE f.last_crawled_at IS NULL
         AND (l.fact_id IS NULL OR (l.retry_at <= now() AND NOT l.parked AND l.leased_until <= now()))
-        AND (
-            %(covers_everything)s
-            OR f.key LIKE ANY (%(covered_keys)s::text[])
-            OR (
-                f.deleted_at IS NULL AND f.value @@ %(covered_values)s::jsonpath
-                AND NOT f.key ^@ ANY (%(uncovered_prefixes)s::text[])
-            )
-            OR (%(covers_pinned_tombstones)s AND f.deleted_at IS NOT NULL AND f.pinned)
-        )
+        AND {> covered}
     ORDER BY f.id
     LIMIT %(limit)s
     FOR NO KEY UPDATE OF f SKIP LOCKED
