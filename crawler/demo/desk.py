@@ -22,6 +22,7 @@ PAGE = 500
 # Whole pages, whatever the values weigh: the budget is there for agents.
 BUDGET = 1 << 30
 DEMO = Caller(role=Role.FACTS_MANAGER, agent_id="demo")
+SCOUT = Caller(role=Role.AGENT, agent_id="scout")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +34,9 @@ class Sight:
 
     @property
     def names(self) -> dict[str, str]:
-        return {node["nodeKey"]: node["name"] for node in self.nodes}
+        """How node keys and predicate keys are spelled."""
+        spelled = {node["nodeKey"]: node["name"] for node in self.nodes}
+        return spelled | {edge["predicateKey"]: edge["predicate"] for edge in self.edges}
 
     def knowledge(self) -> Knowledge:
         return Knowledge(

@@ -64,7 +64,7 @@ def choose(facts: Sequence[ClaimedFact]) -> Plot:
         if edited is None or len(users) < 2:  # noqa: PLR2004 - one to edit, one to delete
             continue
         other = next(name for name in needs[edited] if name != hub)
-        deleted = next(name for name in users if name != edited)
+        deleted = next(name for name in reversed(users) if name != edited)
         return Plot(hub=hub, edited=edited, other=other, deleted=deleted)
     raise SourceFailed("this Python environment has too few packages that depend on each other for a demo")
 

@@ -17,6 +17,7 @@ from crawler.demo.fold import Belief, Change, EdgeKey, Knowledge
 
 MOST_ROWS = 10
 MOST_NEIGHBOURS = 8
+BAR = 16
 
 
 def heading(console: Console, number: int, text: str) -> None:
@@ -25,20 +26,20 @@ def heading(console: Console, number: int, text: str) -> None:
 
 
 def line(console: Console, *parts: str | tuple[str, str]) -> None:
-    console.print(Padding(Text.assemble(*parts), (0, 0, 0, 5)))
+    console.print(Padding(Text.assemble(*parts), (0, 0, 0, 5), expand=False))
 
 
 def below(console: Console, shown: Table | Tree) -> None:
-    console.print(Padding(shown, (1, 0, 0, 5)))
+    console.print(Padding(shown, (1, 0, 0, 5), expand=False))
 
 
-def counts(console: Console, stats: Mapping[str, Any]) -> None:
+def counts(console: Console, stats: Mapping[str, Any], spelled: Mapping[str, str]) -> None:
     line(
         console,
         (f"{stats['nodes']:,}", "bold"), " nodes, ",
         (f"{stats['edges']:,}", "bold"), " edges, ",
         (f"{stats['evidence']:,}", "bold"), " pieces of evidence; ",
-        (f"{stats['queue']['pending']}", "bold"), " facts left on the queue",
+        (f"{stats['queue']['pending']}", "bold"), " facts left to do",
     )  # fmt: skip
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("nodes by kind")
@@ -48,7 +49,9 @@ def counts(console: Console, stats: Mapping[str, Any]) -> None:
     kinds, predicates = (_largest(stats[name]) for name in ("byKind", "byPredicate"))
     for at in range(max(len(kinds), len(predicates))):
         kind, predicate = (rows[at] if at < len(rows) else ("", "") for rows in (kinds, predicates))
-        table.add_row(Text(kind[0]), str(kind[1]), Text("   " + predicate[0]), str(predicate[1]))
+        table.add_row(
+            Text(kind[0]), str(kind[1]), Text("   " + spelled.get(predicate[0], predicate[0])), str(predicate[1])
+        )
     below(console, table)
 
 
@@ -65,13 +68,13 @@ def most_depended_on(console: Console, edges: Iterable[Mapping[str, Any]], names
         if edge["predicateKey"] == "depend_on":
             users.setdefault(edge["toKey"], []).append(names[edge["fromKey"]])
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("package", style="bold")
-    table.add_column("needed by", justify="right")
-    table.add_column("")
+    table.add_column("package", style="bold", no_wrap=True, min_width=18)
+    table.add_column("needed by", justify="right", no_wrap=True, min_width=9)
+    table.add_column("", no_wrap=True, min_width=BAR)
     table.add_column("for instance", style="dim", overflow="ellipsis", no_wrap=True)
     ranked = sorted(users.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:MOST_ROWS]
     for key, by in ranked:
-        bar = Text("█" * round(16 * len(by) / len(ranked[0][1])), style="cyan")
+        bar = Text("█" * round(BAR * len(by) / len(ranked[0][1])), style="cyan")
         table.add_row(Text(names[key]), str(len(by)), bar, Text(", ".join(sorted(by)[:4])))
     below(console, table)
 
@@ -80,9 +83,10 @@ def neighbourhood(console: Console, found: Mapping[str, Any]) -> None:
     anchor = found["anchor"]
     names = {node["nodeKey"]: node["name"] for node in (*found["nodes"], anchor)}
     tree = Tree(Text.assemble((anchor["name"], "bold cyan"), (f"  {anchor['kind']}", "dim")), guide_style="dim")
-    for predicate, number in Counter(edge["predicate"] for edge in found["edges"]).most_common():
+    own = [edge for edge in found["edges"] if anchor["nodeKey"] in {edge["fromKey"], edge["toKey"]}]
+    for predicate, number in Counter(edge["predicate"] for edge in own).most_common():
         branch = tree.add(Text.assemble((predicate, "italic"), (f"  {number}", "dim")))
-        ties = [edge for edge in found["edges"] if edge["predicate"] == predicate]
+        ties = [edge for edge in own if edge["predicate"] == predicate]
         for edge in ties[:MOST_NEIGHBOURS]:
             outward = edge["fromKey"] == anchor["nodeKey"]
             other = names[edge["toKey" if outward else "fromKey"]]
@@ -102,8 +106,8 @@ def why(
         f" from {edge['observations']} independent observations:",
     )  # fmt: skip
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("fact", "written by", "says"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    for name, width in (("fact", 20), ("written by", 17), ("says", 20)):
+        table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=width)
     for fact in facts:
         table.add_row(Text(fact["key"], "cyan"), Text(fact.get("agentId") or ""), Text(_gist(fact["value"])))
     below(console, table)
@@ -121,11 +125,12 @@ def _gist(value: Any) -> str:
 
 
 def change(console: Console, what: Change, before: Knowledge, after: Knowledge, names: Mapping[str, str]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("edge", no_wrap=True, overflow="ellipsis")
-    table.add_column("before", justify="right")
-    table.add_column("after", justify="right")
-    table.add_column("evidence that is left", style="dim", no_wrap=True, overflow="ellipsis")
+    """`names` spells node keys and predicate keys."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
+    table.add_column("edge", no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("before", justify="right", no_wrap=True, min_width=6)
+    table.add_column("after", justify="right", no_wrap=True, min_width=5)
+    table.add_column("evidence left", style="dim", no_wrap=True, overflow="ellipsis", ratio=2)
     for key in sorted(what.changed):
         left = after.edges[key]
         table.add_row(
@@ -140,7 +145,7 @@ def change(console: Console, what: Change, before: Knowledge, after: Knowledge, 
 
 
 def _edge(key: EdgeKey, names: Mapping[str, str], style: str) -> Text:
-    return Text(f"{names.get(key[0], key[0])} — {key[1].replace('_', ' ')} → {names.get(key[2], key[2])}", style=style)
+    return Text(" ".join(names.get(part, part) for part in key), style=style)
 
 
 def _strength(belief: Belief) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from crawler.demo import show
-from crawler.demo.desk import DemoDesk, Sight
+from crawler.demo.desk import SCOUT, DemoDesk, Sight
 from crawler.demo.fold import Change, fold
 from crawler.demo.plot import NOTE_KEY, Plot, choose
 from crawler.errors import SourceFailed
@@ -65,7 +65,7 @@ class _Story:
         plot = self._gather(checkout)
         show.heading(self.out, 2, "Harvest: facts become a graph, and each statement keeps its evidence")
         before = self._harvest()
-        show.counts(self.out, self.desk.call("graph_stats"))
+        show.counts(self.out, self.desk.call("graph_stats"), before.names)
         show.heading(self.out, 3, "The most depended-on packages")
         show.most_depended_on(self.out, before.edges, before.names)
         show.heading(self.out, 4, f"The neighbourhood of {plot.hub}")
@@ -85,15 +85,15 @@ class _Story:
             (f"{distributions:,}", "bold"),
             " facts from ",
             ("python-env", "cyan"),
-            ", an installed distribution each",
+            ", one for each installed distribution",
         )
         try:
             commits = self.desk.ingest(_recent(checkout))
-            show.line(self.out, (f"{commits:,}", "bold"), " facts from ", ("git", "cyan"), ", a commit each")
+            show.line(self.out, (f"{commits:,}", "bold"), " facts from ", ("git", "cyan"), ", one for each commit")
         except SourceFailed as failed:
             show.line(self.out, (f"no history: {failed.message}", "dim"))
         plot = choose(self.desk.live_facts())
-        self.desk.call("store_fact", key=NOTE_KEY, value=plot.note(), shared=True)
+        replace(self.desk, caller=SCOUT).call("store_fact", key=NOTE_KEY, value=plot.note(), shared=True)
         show.line(
             self.out, ("1", "bold"), f" fact from an agent, who saw {plot.edited} use {plot.hub}: ", (NOTE_KEY, "cyan")
         )

@@ -114,7 +114,17 @@ function choose(node) {
   light(node);
   label();
   detail.hidden = !node;
-  if (node) tell(node);
+  if (node) { tell(node); bringIntoView(node); }
+}
+
+// Into the part of the window that no card covers.
+function bringIntoView(node) {
+  if (innerWidth <= 760) return;
+  const left = 330, right = innerWidth - 390, x = view.x + node.x * view.k, y = view.y + node.y * view.k;
+  if (x > left && x < right && y > 80 && y < innerHeight - 80) return;
+  view.x += (left + right) / 2 - x;
+  view.y += innerHeight / 2 - y;
+  move();
 }
 
 function tell(node) {
@@ -123,7 +133,8 @@ function tell(node) {
   const kind = make("span", { class: "kind" });
   kind.append(make("span", { class: "dot " + colour(node.kind) }), node.kind);
   const parts = [close, make("h2", {}, node.name), kind];
-  if (node.aliases.length) parts.push(make("p", {}, "also called " + node.aliases.join(", ")));
+  const others = node.aliases.filter((alias) => alias !== node.name);
+  if (others.length) parts.push(make("p", {}, "also called " + others.join(", ")));
   for (const [title, own] of [["says", "source"], ["is said of it", "target"]]) {
     const ties = node.ties.filter((edge) => edge[own] === node);
     if (!ties.length) continue;
