@@ -121,8 +121,8 @@ def _text(package: str, stem: str) -> str:
 
 def _with_parts(package: str, text: str) -> str:
     """`{> name}` is the text of `<package>/sql/name.sqlpart`: a condition that several queries share."""
-    folder = resources.files(package)
-    return _PART.sub(lambda found: folder.joinpath("sql", f"{found[1]}.sqlpart").read_text(encoding="utf-8").strip(), text)
+    folder = resources.files(package).joinpath("sql")
+    return _PART.sub(lambda found: folder.joinpath(f"{found[1]}.sqlpart").read_text(encoding="utf-8").strip(), text)
 
 
 def _blocks(text: str, source: str) -> dict[str, str]:

@@ -9,16 +9,7 @@ FOR NO KEY UPDATE;
 -- The live facts that a pattern delete may take, in key order; conditions hold on the rows as locked.
 SELECT f.id, f.scope_key
 FROM {facts}.facts AS f
-WHERE f.deleted_at IS NULL
-    AND f.key LIKE %(like)s
-    AND (%(scope)s <> 'shared' OR f.shared)
-    AND (%(scope)s <> 'session' OR (NOT f.shared AND f.session_id = %(session_id)s::text))
-    AND NOT f.key ^@ ANY (%(closed)s::text[])
-    AND (
-        %(any_owner)s OR NOT f.shared
-        OR f.owner_session_id = ANY (%(tree)s::text[])
-        OR f.key ^@ ANY (%(granted)s::text[])
-    )
+WHERE {> deletable}
 ORDER BY f.scope_key COLLATE "C"
 FOR NO KEY UPDATE OF f;
 
@@ -26,16 +17,7 @@ FOR NO KEY UPDATE OF f;
 -- What lock_matching would take, for a dry run.
 SELECT f.id, f.scope_key
 FROM {facts}.facts AS f
-WHERE f.deleted_at IS NULL
-    AND f.key LIKE %(like)s
-    AND (%(scope)s <> 'shared' OR f.shared)
-    AND (%(scope)s <> 'session' OR (NOT f.shared AND f.session_id = %(session_id)s::text))
-    AND NOT f.key ^@ ANY (%(closed)s::text[])
-    AND (
-        %(any_owner)s OR NOT f.shared
-        OR f.owner_session_id = ANY (%(tree)s::text[])
-        OR f.key ^@ ANY (%(granted)s::text[])
-    )
+WHERE {> deletable}
 ORDER BY f.scope_key COLLATE "C";
 
 -- name: lock_session_facts

@@ -106,15 +106,7 @@ SELECT
     count(*) FILTER (WHERE l.leased_until > now() AND NOT l.parked),
     count(*) FILTER (WHERE l.parked),
     count(*) FILTER (WHERE f.deleted_at IS NOT NULL),
-    count(*) FILTER (WHERE (
-        %(covers_everything)s
-        OR f.key LIKE ANY (%(covered_keys)s::text[])
-        OR (
-            f.deleted_at IS NULL AND f.value @@ %(covered_values)s::jsonpath
-            AND NOT f.key ^@ ANY (%(uncovered_prefixes)s::text[])
-        )
-        OR (%(covers_pinned_tombstones)s AND f.deleted_at IS NOT NULL AND f.pinned)
-    ) IS NOT TRUE),
+    count(*) FILTER (WHERE {> covered} IS NOT TRUE),
     min(f.updated_at),
     min(l.retry_at) FILTER (WHERE NOT l.parked)
 FROM {facts}.facts AS f LEFT JOIN {facts}.crawl_leases AS l ON l.fact_id = f.id AND l.etag = f.etag

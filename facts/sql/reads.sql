@@ -6,12 +6,7 @@ WITH page AS (
         SELECT f.*
         FROM {facts}.facts AS f
         WHERE %(wants_shared)s AND f.shared AND f.deleted_at IS NULL
-            AND (%(like)s::text IS NULL OR f.key LIKE %(like)s)
-            AND (%(tags)s::text[] IS NULL OR f.tags @> %(tags)s)
-            AND (%(session_id)s::text IS NULL OR f.session_id = %(session_id)s)
-            AND (%(agent_id)s::text IS NULL OR f.agent_id = %(agent_id)s)
-            AND (%(after_time)s::bigint IS NULL OR (f.updated_at, f.id) < ({facts}.moment(%(after_time)s), %(after_id)s))
-            AND {visible}
+            AND {> asked}
         ORDER BY f.updated_at DESC, f.id DESC
         LIMIT %(limit)s
     )
@@ -20,12 +15,7 @@ WITH page AS (
         SELECT f.*
         FROM {facts}.facts AS f
         WHERE NOT f.shared AND f.session_id = ANY (%(private_sessions)s::text[]) AND f.deleted_at IS NULL
-            AND (%(like)s::text IS NULL OR f.key LIKE %(like)s)
-            AND (%(tags)s::text[] IS NULL OR f.tags @> %(tags)s)
-            AND (%(session_id)s::text IS NULL OR f.session_id = %(session_id)s)
-            AND (%(agent_id)s::text IS NULL OR f.agent_id = %(agent_id)s)
-            AND (%(after_time)s::bigint IS NULL OR (f.updated_at, f.id) < ({facts}.moment(%(after_time)s), %(after_id)s))
-            AND {visible}
+            AND {> asked}
         ORDER BY f.updated_at DESC, f.id DESC
         LIMIT %(limit)s
     )
@@ -42,12 +32,7 @@ SELECT f.id, f.scope_key, f.key, f.value, f.agent_id, f.session_id, f.shared, f.
     f.updated_at, f.deleted_at, f.etag, f.last_crawled_at, f.owner_session_id, f.pinned
 FROM {facts}.facts AS f
 WHERE f.deleted_at IS NULL
-    AND (%(like)s::text IS NULL OR f.key LIKE %(like)s)
-    AND (%(tags)s::text[] IS NULL OR f.tags @> %(tags)s)
-    AND (%(session_id)s::text IS NULL OR f.session_id = %(session_id)s)
-    AND (%(agent_id)s::text IS NULL OR f.agent_id = %(agent_id)s)
-    AND (%(after_time)s::bigint IS NULL OR (f.updated_at, f.id) < ({facts}.moment(%(after_time)s), %(after_id)s))
-    AND {visible}
+    AND {> asked}
 ORDER BY f.updated_at DESC, f.id DESC
 LIMIT %(limit)s;
 
@@ -60,12 +45,7 @@ WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::j
     AND (%(wants_private)s OR f.shared)
     AND (%(wants_shared)s OR NOT f.shared)
     AND (%(own_session)s::text IS NULL OR f.session_id = %(own_session)s)
-    AND (%(like)s::text IS NULL OR f.key LIKE %(like)s)
-    AND (%(tags)s::text[] IS NULL OR f.tags @> %(tags)s)
-    AND (%(session_id)s::text IS NULL OR f.session_id = %(session_id)s)
-    AND (%(agent_id)s::text IS NULL OR f.agent_id = %(agent_id)s)
-    AND (%(after_time)s::bigint IS NULL OR (f.updated_at, f.id) < ({facts}.moment(%(after_time)s), %(after_id)s))
-    AND {visible}
+    AND {> asked}
 ORDER BY f.updated_at DESC, f.id DESC
 LIMIT %(limit)s;
 
