@@ -6,7 +6,6 @@ Every option has an environment twin: ``HARVESTER_DATABASE_URL`` for ``--databas
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ import typer
 
 from crawler.commands import add_commands
 from crawler.invocation import Invocation
+from crawler.settings import wants_debug
 from facts.errors import HarvesterError
 
 _FAULT = 70
@@ -69,7 +69,7 @@ def _run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except Exception as error:
-        if "--debug" in arguments or os.environ.get("HARVESTER_DEBUG"):
+        if wants_debug(arguments):
             raise
         return _say_what_failed(error)
     return code if isinstance(code, int) else 0

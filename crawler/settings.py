@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -129,6 +129,16 @@ def read_settings(
         return Settings(**given)
     except ValidationError as error:
         raise _first_complaint(error) from error
+
+
+def wants_debug(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether an error shows its traceback; asked when reading the settings may be what failed."""
+    return "--debug" in arguments or bool(environment.get(f"{ENVIRONMENT_PREFIX}DEBUG"))
+
+
+def environment_for_child(**extra: str) -> dict[str, str]:
+    """This process's environment, for a command that it starts."""
+    return {**os.environ, **extra}
 
 
 def read_config(path: Path | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, overload
 
@@ -225,11 +226,10 @@ def open_fact_store(
     chosen = settings or FactSettings()
     tables = fact_tables(schema)
     db = Database.open(url, max_size=chosen.pool_size, application_name=application_name)
-    try:
+    with ExitStack() as undo:
+        undo.callback(db.close)
         require_current(db, fact_migrations(schema))
-    except BaseException:
-        db.close()
-        raise
+        undo.pop_all()
     return FactStore(db, tables, chosen, lineage)
 
 

@@ -61,9 +61,10 @@ def _body(one: Wake) -> str:
 
 
 def _run(command: str, one: Wake) -> None:
-    import os
+    from crawler.settings import environment_for_child
 
-    done = subprocess.run(command, shell=True, check=False, env={**os.environ, "HARVESTER_WAKE": _body(one)})  # noqa: S602 - the operator's own
+    environment = environment_for_child(HARVESTER_WAKE=_body(one))
+    done = subprocess.run(command, shell=True, check=False, env=environment)  # noqa: S602 - the operator's own
     log.info("woke", cause=one.cause.value, exit_code=done.returncode)
 
 
