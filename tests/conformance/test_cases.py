@@ -1,0 +1,63 @@
+"""Every behaviour case, one test each, its id the case's; `--cases FILE` plays another file of the same format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from facts.errors import HarvesterError
+from tests.conformance import play_facts, play_graph, play_queue, play_tools  # noqa: F401 - they register operations
+from tests.conformance.case import Case, Expectation, Operation, read_cases
+from tests.conformance.matching import differences
+from tests.conformance.stage import Answer, Stage, kind_of, lacking, open_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from facts.embedded import EmbeddedServer
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    cases = read_cases(metafunc.config.getoption("--cases"))
+    metafunc.parametrize("case", [pytest.param(case, id=case.id) for case in cases])
+
+
+@pytest.fixture(scope="session")
+def opened_stage(server: EmbeddedServer, template_url: str) -> Iterator[Stage]:
+    """One database for all cases: emptying it takes milliseconds, cloning it a quarter of a second."""
+    assert template_url
+    url = server.create_database("conformance", template="harvester_template")
+    with open_stage(url) as stage:
+        yield stage
+    server.drop_database("conformance")
+
+
+@pytest.fixture
+def stage(opened_stage: Stage) -> Stage:
+    opened_stage.clear()
+    return opened_stage
+
+
+def test_behaviour(stage: Stage, case: Case) -> None:
+    reason = lacking(stage, case)
+    if reason is not None:
+        pytest.skip(f"not yet runnable: {reason}")
+    for operation, expected in case.steps:
+        play(stage, operation, expected)
+
+
+def play(stage: Stage, operation: Operation, expected: Expectation) -> None:
+    said = f"{operation.op} {dict(operation.args)}"
+    error, answer = outcome(stage, operation)
+    assert error == expected.error, f"{said}: {error or 'no error'}, {answer}"
+    found = differences(expected, answer)
+    assert not found, f"{said}: " + "; ".join(found)
+
+
+def outcome(stage: Stage, operation: Operation) -> tuple[str | None, Answer]:
+    """The kind of error, or none, and the answer or the error's message."""
+    try:
+        return None, stage.run(operation)
+    except HarvesterError as error:
+        return kind_of(error), {"message": error.message}
