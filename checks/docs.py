@@ -37,8 +37,8 @@ def code_words(text: str) -> set[str]:
 def sections(text: str) -> dict[str, str]:
     """The text under each heading that is a code span."""
     starts = list(HEADING.finditer(text))
-    ends = [match.start() for match in starts[1:]] + [len(text)]
-    return {match[1]: text[match.end() : end] for match, end in zip(starts, ends, strict=True)}
+    ends = [*(match.start() for match in starts), len(text)][1:]
+    return {match[1]: text[match.end() : end] for match, end in zip(starts, ends, strict=False)}
 
 
 def missing_words(page: str, text: str, wanted: set[str], what: str) -> Iterator[str]:

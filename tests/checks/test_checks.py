@@ -41,7 +41,7 @@ def test_a_justification_of_a_file_that_is_gone_is_named(repository):
     assert sizes.problems(repository, limits) == ["pyproject.toml justifies facts/old.sql, which is gone"]
 
 
-@pytest.mark.parametrize("name", ("utils.py", "common/__init__.py", "manager.sql"))
+@pytest.mark.parametrize("name", ["utils.py", "common/__init__.py", "manager.sql"])
 def test_a_room_that_says_nothing_is_refused(repository, name):
     path = repository / "graph" / name
     path.parent.mkdir(exist_ok=True)
@@ -51,12 +51,12 @@ def test_a_room_that_says_nothing_is_refused(repository, name):
 
 @pytest.mark.parametrize(
     "text",
-    (
+    [
         "try: pass\nexcept: pass",
         "try: pass\nexcept Exception: pass",
         "try: pass\nexcept (OSError, BaseException) as e: pass",
         "with contextlib.suppress(Exception): pass",
-    ),
+    ],
 )
 def test_every_spelling_of_a_broad_except_is_counted(text):
     assert len(list(sizes.broad_excepts(Path("x.py"), ast.parse(text)))) == 1
@@ -75,13 +75,13 @@ def test_the_environment_is_read_in_settings_only():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    (
+    [
         ("import subprocess; subprocess.run(['true'])", "calls subprocess.Popen"),
         ("import socket; socket.socket().bind(('127.0.0.1', 0))", "calls socket.bind"),
         ("open('left.txt', 'w').close()", "writes left.txt"),
         ("open(__file__.replace('busy.py', 'rules.toml')).close()", "reads facts/rules.toml"),
         ("import a_module_that_is_not_there", "ModuleNotFoundError"),
-    ),
+    ],
 )
 def test_an_import_that_works_is_named(repository, text, said):
     (repository / "facts" / "rules.toml").touch()
@@ -97,12 +97,12 @@ def test_an_import_that_only_defines_is_fine(repository):
 
 @pytest.mark.parametrize(
     "line",
-    (
+    [
         "see https" + "://registry.company.io/simple",
         "postgresql" + "://me:secret@db.company.io/facts",
         "it lies in " + "/home/" + "anna/harvester",
         "it lies in " + "/root" + "/.cache",
-    ),
+    ],
 )
 def test_hosts_and_machine_paths_are_found(line):
     assert len(list(committed.wrong_lines(Path("README.md"), line))) == 1
@@ -110,13 +110,13 @@ def test_hosts_and_machine_paths_are_found(line):
 
 @pytest.mark.parametrize(
     "line",
-    (
+    [
         "postgresql://user:secret@localhost:5432/facts",
         "http://127.0.0.1:8080/healthz",
         "https://www.w3.org/2000/svg",
         "postgresql://harvester@db.example.com/facts",
         "docs/root/x and a/home/b",
-    ),
+    ],
 )
 def test_reserved_names_and_standards_are_fine(line):
     assert list(committed.wrong_lines(Path("README.md"), line)) == []

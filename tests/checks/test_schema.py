@@ -22,7 +22,7 @@ TABLE = "CREATE TABLE house.room (name text NOT NULL, size int DEFAULT 1)"
 
 @pytest.mark.parametrize(
     "change",
-    (
+    [
         "ALTER TABLE house.room ADD COLUMN colour text",
         "ALTER TABLE house.room ALTER COLUMN size TYPE bigint",
         "ALTER TABLE house.room ALTER COLUMN size SET DEFAULT 2",
@@ -33,7 +33,7 @@ TABLE = "CREATE TABLE house.room (name text NOT NULL, size int DEFAULT 1)"
         "CREATE SEQUENCE house.number",
         "CREATE VIEW house.door AS SELECT name FROM house.room",
         "CREATE FUNCTION house.one() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-    ),
+    ],
 )
 def test_every_kind_of_change_is_seen(described, change):
     assert described(TABLE) != described(TABLE, change)

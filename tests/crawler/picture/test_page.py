@@ -64,7 +64,7 @@ def test_the_busiest_nodes_stay_with_the_edges_between_them():
     assert "2 nodes with fewer edges are left out" in render_page(small, title="Graph")
 
 
-@pytest.mark.parametrize("most", (4, 600))
+@pytest.mark.parametrize("most", [4, 600])
 def test_a_picture_that_fits_stays_whole(most):
     picture = Picture(nodes=(node("a"), node("b")), edges=(edge("a", "b"),))
     assert set(picture.busiest(most).nodes) == set(picture.nodes)
