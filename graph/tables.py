@@ -10,7 +10,7 @@ from facts.sqlfiles import Queries, load_queries
 
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
-_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "namespaces")
+_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "cypher", "namespaces", "erasure")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,9 @@ class GraphTables:
     reads: Queries
     stats: Queries
     visible: Queries
+    cypher: Queries
     namespaces: Queries
+    erasure: Queries
     label_ids: LabelIds
 
 
