@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from facts.access import NOBODY, UNRESTRICTED, AccessContext
 from facts.coverage import EVERYTHING, Coverage
+from graph.cypher import CypherQuery, CypherResult, run_cypher
 from graph.neighbourhood import neighbourhood
 from graph.queries import EdgeQuery, NeighbourhoodQuery, NodeQuery
 from graph.reading import Reading, Topology
@@ -49,6 +50,10 @@ class GraphReads:
     ) -> GraphStats:
         """The graph and its queue in numbers; `coverage` is what the harvester's rules cover."""
         return self.read(access, lambda reading: graph_stats(reading, namespace=namespace, coverage=coverage))
+
+    def query(self, query: CypherQuery, access: AccessContext = NOBODY) -> CypherResult:
+        """Read-only Cypher over the whole graph, for unrestricted callers; `graph.cypher.as_models` dresses the rows."""
+        return self.read(access, lambda reading: run_cypher(reading, query))
 
     def read(self, access: AccessContext, work: Callable[[Reading], T]) -> T:
         """One transaction of reads for one caller."""

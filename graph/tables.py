@@ -10,7 +10,10 @@ from facts.sqlfiles import Queries, load_queries
 
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
-_FILES = ("engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "cypher", "namespaces", "erasure")
+_FILES = (
+    "engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "namespaces",
+    "erasure",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
