@@ -2,14 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from facts.sqlfiles import all_queries
+from facts.tables import FactTables, fact_tables
+from graph.tables import DEFAULT_GRAPH, DEFAULT_REGISTRY, graph_queries
 
 
 class Statements:
@@ -23,11 +24,11 @@ class Statements:
     @classmethod
     def known(cls) -> "Statements":
         """Every named query of `facts` and `graph`, under the default names."""
-        queries = [
-            *all_queries("facts", facts="pilotswarm_facts"),
-            *all_queries("graph", graph="knowledge", registry="knowledge_registry"),
-        ]
-        return cls({text(query): f"{stem.removeprefix('sql/')}.{name}" for stem, name, query in queries})
+        facts = {field: getattr(fact_tables(), field) for field in FactTables.__slots__ if field != "schema"}
+        names: dict[str, str] = {}
+        for stem, queries in (facts | graph_queries(DEFAULT_GRAPH, DEFAULT_REGISTRY)).items():
+            names |= {text(getattr(queries, name)): f"{stem}.{name}" for name in queries}
+        return cls(names)
 
     def name(self, query: Any) -> str:
         """The name of a statement; one that has none is `other`."""
@@ -50,8 +51,8 @@ def text(query: Any) -> str:
 
 @contextmanager
 def timed_statements(statements: Statements) -> Iterator[None]:
-    """Time every statement that this process sends."""
-    execute = psycopg.Cursor.execute
+    """Time every statement that this process sends, one after the other: in a pipeline none has a time of its own."""
+    execute, pipeline = psycopg.Cursor.execute, psycopg.Connection.pipeline
 
     def timed(self: "psycopg.Cursor[Any]", query: Any, *args: Any, **kwargs: Any) -> Any:
         began = perf_counter()
@@ -61,7 +62,9 @@ def timed_statements(statements: Statements) -> Iterator[None]:
             statements.seconds[statements.name(query)] += perf_counter() - began
 
     psycopg.Cursor.execute = timed  # type: ignore[method-assign,assignment]
+    psycopg.Connection.pipeline = lambda _self: nullcontext()  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
         psycopg.Cursor.execute = execute  # type: ignore[method-assign]
+        psycopg.Connection.pipeline = pipeline  # type: ignore[method-assign]
