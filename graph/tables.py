@@ -11,8 +11,8 @@ from facts.sqlfiles import Queries, load_queries
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
 _FILES = (
-    "engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "namespaces",
-    "erasure",
+    "engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "cypher",
+    "namespaces", "erasure",
 )  # fmt: skip
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crawler.invocation import invocation
 from crawler.output import emit_json, say
+
+if TYPE_CHECKING:
+    from crawler.wiring import Stores
 
 
 def add(app: typer.Typer) -> None:
@@ -18,6 +21,9 @@ def purge(
     context: typer.Context,
     ttl_seconds: Annotated[float | None, typer.Option(min=0, help="How long the unharvested are kept [21600].")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Rows at a time.")] = 1_000,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Take what all deleted facts said out of every table now.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Remove tombstones that the graph has let go of, and old ones that were never harvested."""
@@ -25,6 +31,8 @@ def purge(
 
     purged = 0
     with open_stores(invocation(context).settings) as stores:
+        if erase:
+            purged += _erase(stores)
         while True:
             done = stores.facts.purge(ttl_seconds, limit)
             purged += done.purged
@@ -35,3 +43,9 @@ def purge(
         emit_json({"purged": purged, "left": left.pending_total})
     else:
         say(f"{purged} tombstones removed, {left.pending_total} left")
+
+
+def _erase(stores: Stores) -> int:
+    from graph.erasure import erase_tombstones
+
+    return stores.facts.erase_tombstones().removed if stores.graph is None else erase_tombstones(stores.graph).erased
