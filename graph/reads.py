@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from facts.access import NOBODY, UNRESTRICTED, AccessContext
 from facts.coverage import EVERYTHING, Coverage
 from graph.cypher import CypherQuery, CypherResult, run_cypher
+from graph.export import ExportCounts, ExportFormat, take_snapshot, to_networkx, write_export
 from graph.neighbourhood import neighbourhood
 from graph.queries import EdgeQuery, NeighbourhoodQuery, NodeQuery
 from graph.reading import Reading, Topology
@@ -16,6 +17,7 @@ from graph.stats import GraphStats, graph_stats
 from graph.views import EdgePage, Neighbourhood, NodePage
 
 if TYPE_CHECKING:
+    import networkx as nx
     from psycopg import Connection
 
     from facts import FactStore
@@ -54,6 +56,25 @@ class GraphReads:
     def query(self, query: CypherQuery, access: AccessContext = NOBODY) -> CypherResult:
         """Read-only Cypher over the whole graph, for unrestricted callers; `graph.cypher.as_models` dresses the rows."""
         return self.read(access, lambda reading: run_cypher(reading, query))
+
+    def export(
+        self,
+        out: BinaryIO,
+        export_format: ExportFormat | str,
+        *,
+        namespace: str | None = None,
+        access: AccessContext = NOBODY,
+    ) -> ExportCounts:
+        """Write the graph as the caller sees it: `jsonl` (streamed), `node-link`, `graphml`, `gexf`."""
+        with self.db.transaction() as conn:
+            return write_export(self._reading(conn, access), out, export_format, namespace=namespace)
+
+    def to_networkx(self, *, namespace: str | None = None, access: AccessContext = NOBODY) -> nx.MultiDiGraph[str]:
+        """The graph as the caller sees it, for analysis: nodes by node key, edges by predicate key."""
+        with self.db.transaction() as conn:
+            reading = self._reading(conn, access)
+            take_snapshot(reading)
+            return to_networkx(reading, namespace)
 
     def read(self, access: AccessContext, work: Callable[[Reading], T]) -> T:
         """One transaction of reads for one caller."""

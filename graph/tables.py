@@ -11,7 +11,7 @@ from facts.sqlfiles import Queries, load_queries
 DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
 _FILES = (
-    "engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "cypher",
+    "engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "cypher", "export",
     "namespaces", "erasure",
 )  # fmt: skip
 
@@ -43,6 +43,7 @@ class GraphTables:
     stats: Queries
     visible: Queries
     cypher: Queries
+    export: Queries
     namespaces: Queries
     erasure: Queries
     label_ids: LabelIds
@@ -66,5 +67,8 @@ def read_label_ids(conn: Connection, graph: str, registry: str) -> LabelIds:
 def graph_tables(conn: Connection, graph: str = DEFAULT_GRAPH, registry: str = DEFAULT_REGISTRY) -> GraphTables:
     """The queries over one graph, bound to its label ids."""
     return GraphTables(
-        graph=graph, registry=registry, label_ids=read_label_ids(conn, graph, registry), **graph_queries(graph, registry)
+        graph=graph,
+        registry=registry,
+        label_ids=read_label_ids(conn, graph, registry),
+        **graph_queries(graph, registry),
     )
