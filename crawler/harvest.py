@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, TypeVar
@@ -84,6 +85,8 @@ class Harvester:
         self._rules = rules
         self._coverage = rules.coverage()
         self._pace = pace or Pace()
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="claim-ahead")
+        self._next: Future[list[ClaimedFact]] | None = None
         self.owner = owner
 
     def __repr__(self) -> str:
@@ -92,7 +95,7 @@ class Harvester:
     def step(self) -> Tally:
         """One batch; a tally with ``claimed == 0`` says that nothing is due now."""
         tally = Tally()
-        claimed = self._claim()
+        claimed = self._take()
         tally.claimed = len(claimed)
         failures: list[FailedClaim] = []
         for group in self._grouped(claimed):
@@ -123,7 +126,20 @@ class Harvester:
 
     def release(self) -> int:
         """Give back every lease that this harvester holds, attempts uncounted; for a stop in the middle of a batch."""
+        if self._next is not None:
+            wait([self._next])
+            self._next = None
         return self._facts.db.run(lambda connection: release(connection, self._facts.tables, owner=self.owner))
+
+    def _take(self) -> list[ClaimedFact]:
+        """The batch to work on. A full one has the next one claimed while it is written: the server is idle then."""
+        ahead, self._next = self._next, None
+        claimed = ahead.result() if ahead is not None else []
+        if not claimed:
+            claimed = self._claim()
+        if len(claimed) == self._pace.batch_size:
+            self._next = self._ahead.submit(self._claim)
+        return claimed
 
     def _claim(self) -> list[ClaimedFact]:
         return self._facts.db.run(

@@ -6,6 +6,7 @@ that kills workers is found and parked.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import secrets
@@ -32,6 +33,7 @@ from facts.queue import Backoff
 
 log = structlog.get_logger()
 
+_ALLOCATIONS_A_LOOK: Final = 200_000
 _MOST_REPLACEMENTS: Final = 20
 _CRASHED: Final = 70
 _LOOK_SECONDS: Final = 0.5
@@ -55,6 +57,7 @@ def owner_name() -> str:
 def work(job: Job, stores: Stores, stop: Stop, on_step: Callable[[Tally], None] | None = None) -> Tally:
     """One harvester in this process, until stopped or (``once``) until nothing is due."""
     settings = job.settings
+    settle_memory()
     rules = rules_of(job.config, settings)
     pace = Pace(
         batch_size=settings.batch_size,
@@ -72,6 +75,13 @@ def work(job: Job, stores: Stores, stop: Stop, on_step: Callable[[Tally], None] 
     )  # fmt: skip
     with stop_on_signals(stop, deadline=settings.shutdown_seconds), beating:
         return run_loop(harvester, once=job.once, stop=stop, waits=waits, on_step=on_step)
+
+
+def settle_memory() -> None:
+    """A batch makes hundreds of thousands of short-lived values and no cycles: looking for cycles that often costs a third
+    of a drain. What start-up made is set aside, and the collector looks seldom."""
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS_A_LOOK, 50, 50)
 
 
 def run_workers(job: Job, count: int, stop: Stop, on_step: Callable[[Tally], None] | None = None) -> Tally:

@@ -7,12 +7,14 @@ import sys
 
 from crawler.harvest import Harvester
 from crawler.rules import read_rules
+from crawler.workers import settle_memory
 from facts import open_fact_store
 from graph import open_graph_store
 
 
 def main(url: str, owner: str) -> None:
     """Wait for the word, then drain."""
+    settle_memory()
     facts = open_fact_store(url)
     graph = open_graph_store(url, facts=facts)
     harvester = Harvester(facts, graph, read_rules({}, reserved_prefixes=()), owner=owner)
