@@ -49,9 +49,14 @@ def text(query: Any) -> str:
     return query.as_string(None) if isinstance(query, sql.Composable) else str(query)
 
 
+def one_by_one(_connection: psycopg.Connection) -> "nullcontext[None]":
+    """No pipeline: a statement's time is its own only when it is waited for."""
+    return nullcontext()
+
+
 @contextmanager
 def timed_statements(statements: Statements) -> Iterator[None]:
-    """Time every statement that this process sends, one after the other: in a pipeline none has a time of its own."""
+    """Time every statement that this process sends."""
     execute, pipeline = psycopg.Cursor.execute, psycopg.Connection.pipeline
 
     def timed(self: "psycopg.Cursor[Any]", query: Any, *args: Any, **kwargs: Any) -> Any:
@@ -61,8 +66,8 @@ def timed_statements(statements: Statements) -> Iterator[None]:
         finally:
             statements.seconds[statements.name(query)] += perf_counter() - began
 
-    psycopg.Cursor.execute = timed  # type: ignore[method-assign,assignment]
-    psycopg.Connection.pipeline = lambda _self: nullcontext()  # type: ignore[method-assign,assignment]
+    psycopg.Cursor.execute = timed  # type: ignore[method-assign]
+    psycopg.Connection.pipeline = one_by_one  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
