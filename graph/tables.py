@@ -12,7 +12,7 @@ DEFAULT_GRAPH = "knowledge"
 DEFAULT_REGISTRY = "knowledge_registry"
 _FILES = (
     "engine", "edges", "sources", "labels", "hand", "removal", "merging", "reads", "stats", "visible", "cypher", "export",
-    "namespaces", "erasure",
+    "namespaces", "erasure", "ledger", "projection", "checks", "rebuild", "suggestions",
 )  # fmt: skip
 
 
@@ -46,6 +46,11 @@ class GraphTables:
     export: Queries
     namespaces: Queries
     erasure: Queries
+    ledger: Queries
+    projection: Queries
+    checks: Queries
+    rebuild: Queries
+    suggestions: Queries
     label_ids: LabelIds
 
 
@@ -55,13 +60,21 @@ def graph_queries(graph: str, registry: str) -> dict[str, Queries]:
     return {name: load_queries("graph", f"sql/{name}", graph=graph, registry=registry) for name in _FILES}
 
 
-def read_label_ids(conn: Connection, graph: str, registry: str) -> LabelIds:
-    """The label ids of a migrated graph; Unavailable when the graph is not there."""
+def label_ids_of(conn: Connection, graph: str, registry: str) -> LabelIds | None:
+    """The label ids of a graph that has all four labels, else None."""
     rows = conn.execute(graph_queries(graph, registry)["labels"].label_ids, {"graph": graph}).fetchall()
     ids = {str(name): int(number) for name, number in rows}
     if not {"GraphNode", "Fact", "REL", "EVIDENCED_BY"} <= ids.keys():
-        raise Unavailable(f"the database has no graph {graph!r} of this version; run `harvester migrate`")
+        return None
     return LabelIds(node=ids["GraphNode"], fact=ids["Fact"], rel=ids["REL"], evidenced_by=ids["EVIDENCED_BY"])
+
+
+def read_label_ids(conn: Connection, graph: str, registry: str) -> LabelIds:
+    """The label ids of a migrated graph; Unavailable when the graph is not there."""
+    ids = label_ids_of(conn, graph, registry)
+    if ids is None:
+        raise Unavailable(f"AGE has no graph {graph!r} any more; `harvester rebuild` makes it again from the ledger")
+    return ids
 
 
 def graph_tables(conn: Connection, graph: str = DEFAULT_GRAPH, registry: str = DEFAULT_REGISTRY) -> GraphTables:

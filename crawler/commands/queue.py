@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.invocation import invocation
+from crawler.errors import BadSetting
+from crawler.invocation import Invocation, invocation
 from crawler.output import emit_json, say, short, show_table
 
 if TYPE_CHECKING:
@@ -78,19 +79,46 @@ def requeue(
     context: typer.Context,
     scope_keys: Annotated[list[str] | None, typer.Argument(help="Scope keys: shared:KEY, session:ID:KEY.")] = None,
     prefix: Annotated[str | None, typer.Option(help="Instead: every key that starts so.")] = None,
+    extractor: Annotated[str | None, typer.Option(help="Instead: what this extractor said last.")] = None,
+    older_than: Annotated[str | None, typer.Option(help="With --extractor: in a version older than this.")] = None,
+    changed_rules: Annotated[
+        bool, typer.Option("--changed-rules", help="Instead: what the rules of today read in another way.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Put facts back on the queue: they are harvested again, with attempts and parking forgotten."""
+    if older_than is not None and extractor is None:
+        raise BadSetting("--older-than goes with --extractor", argument="older-than")
+    if sum((bool(scope_keys), prefix is not None, extractor is not None, changed_rules)) != 1:
+        raise BadSetting("give scope keys, --prefix, --extractor or --changed-rules, exactly one of them")
+    if extractor is not None or changed_rules:
+        affected = _requeue_harvested(invocation(context), extractor, older_than)
+    else:
+        affected = _requeue_named(invocation(context), scope_keys, prefix)
+    emit_json({"requeued": affected}) if as_json else say(f"{affected} facts are back on the queue")
+
+
+def _requeue_harvested(asked: Invocation, extractor: str | None, older_than: str | None) -> int:
+    from crawler.reharvest import requeue_changed, requeue_older
+    from crawler.wiring import open_stores
+
+    with open_stores(asked.settings) as stores:
+        graph = stores.needed_graph()
+        if extractor is not None:
+            return requeue_older(graph, extractor=extractor, older_than=older_than)
+        return requeue_changed(graph, asked.rules)
+
+
+def _requeue_named(asked: Invocation, scope_keys: list[str] | None, prefix: str | None) -> int:
     from crawler.wiring import open_stores
     from facts.limits import RECEIPTS
     from facts.uncrawled import CrawlMark
 
     chunks = [scope_keys[at : at + RECEIPTS] for at in range(0, len(scope_keys), RECEIPTS)] if scope_keys else [None]
-    with open_stores(invocation(context).settings) as stores:
-        affected = sum(
+    with open_stores(asked.settings) as stores:
+        return sum(
             stores.facts.set_crawled(
                 None if keys is None else [CrawlMark(scope_key=key) for key in keys], key_prefix=prefix, crawled=False
             ).affected
             for keys in chunks
         )
-    emit_json({"requeued": affected}) if as_json else say(f"{affected} facts are back on the queue")
