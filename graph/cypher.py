@@ -43,9 +43,11 @@ _QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|/\*.*?\*/|//[^\n]*"
 _CALLED = re.compile(r"(?P<dot>\.\s*)?(?P<name>`[^`]*`|[^\W\d]\w*)\s*\(")
 # Words that Cypher itself puts before a parenthesis, and functions that are part of its grammar.
 _GRAMMAR = frozenset(
-    "match optional where and or xor not in return with unwind as on case when then else end distinct by order skip limit"
-    " union all any none single exists count coalesce yield call create merge set remove delete detach is contains starts"
-    " ends asc desc ascending descending explain verbose analyze".split()
+    """
+    match optional where and or xor not in return with unwind as on case when then else end distinct by order skip limit
+    union all any none single exists count coalesce yield call create merge set remove delete detach is contains starts
+    ends asc desc ascending descending explain verbose analyze
+    """.split()  # noqa: SIM905 - a list of fifty literals is harder to read
 )
 
 
@@ -109,9 +111,7 @@ def _run(
     raise InvalidArgument(f"the query returns more than {MOST_COLUMNS} columns", argument="cypher")
 
 
-def _rows(
-    reading: Reading, text: str, params: str, columns: tuple[str, ...], limit: int
-) -> list[tuple[Any, ...]]:
+def _rows(reading: Reading, text: str, params: str, columns: tuple[str, ...], limit: int) -> list[tuple[Any, ...]]:
     statement = sql.SQL(
         "SELECT ag_catalog.agtype_build_list({values})::json FROM ag_catalog.cypher({graph}, {text}, %(params)s)"
         " AS row ({columns}) LIMIT {limit}"
@@ -132,7 +132,7 @@ def _dollar_quoted(text: str) -> sql.SQL:
     while tag in text:
         tag = f"t{secrets.token_hex(8)}"
     escaped = text.replace("%", "%%")
-    return sql.SQL(f"${tag}$ {escaped} ${tag}$")  # type: ignore[arg-type]  # the one place where text becomes SQL
+    return sql.SQL(f"${tag}$ {escaped} ${tag}$")  # the one place where text becomes SQL
 
 
 def _encoded(params: Mapping[str, Any] | None) -> str:
@@ -167,7 +167,9 @@ def _check_functions(reading: Reading, text: str) -> None:
     known = reading.conn.execute(reading.tables.cypher.cypher_functions, {"names": texts(names)}).fetchall()
     foreign = sorted(called - {names[name] for (name,) in known})
     if foreign:
-        raise InvalidArgument(f"{foreign[0].lstrip('.')} is no function of Cypher; only those may be called", argument="cypher")
+        raise InvalidArgument(
+            f"{foreign[0].lstrip('.')} is no function of Cypher; only those may be called", argument="cypher"
+        )
 
 
 def _explained(error: psycopg.Error) -> InvalidArgument | NotPermitted:
@@ -190,7 +192,9 @@ def as_models(result: CypherResult) -> list[tuple[Any, ...]]:
 def _modelled(value: Any) -> Any:
     models = _age_models()
     if isinstance(value, list):
-        return models.Path([_modelled(part) for part in value]) if _is_path(value) else [_modelled(part) for part in value]
+        return (
+            models.Path([_modelled(part) for part in value]) if _is_path(value) else [_modelled(part) for part in value]
+        )
     if not isinstance(value, dict):
         return value
     if value.keys() == _VERTEX:
@@ -210,9 +214,12 @@ _SHORTEST_PATH = 3
 def _is_path(parts: list[Any]) -> bool:
     shapes = [part.keys() if isinstance(part, dict) else None for part in parts]
     ends, steps = shapes[::2], shapes[1::2]
-    return len(parts) >= _SHORTEST_PATH and len(parts) % 2 == 1 and all(
-        shape == _VERTEX for shape in ends
-    ) and all(shape == _EDGE for shape in steps)
+    return (
+        len(parts) >= _SHORTEST_PATH
+        and len(parts) % 2 == 1
+        and all(shape == _VERTEX for shape in ends)
+        and all(shape == _EDGE for shape in steps)
+    )
 
 
 def _age_models() -> Any:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.columns import numbers
-from graph.evidence import EvidenceTable, edge_evidence, first_evidence, node_evidence
+from graph.evidence import edge_evidence, first_evidence, node_evidence
 from graph.queries import (
     EVIDENCE_SHOWN,
     MOST_DEPTH,
@@ -21,7 +21,7 @@ from graph.queries import (
     checked_key,
     space_wanted,
 )
-from graph.views import EdgeView, Evidence, Neighbourhood, NodeView, edge_view, node_view
+from graph.views import EdgeRow, EdgeView, Evidence, Neighbourhood, NodeRow, NodeView
 from graph.visible_reads import visible_neighbourhood
 from graph.walk import Walk
 
@@ -69,86 +69,71 @@ def checked_walk(query: NeighbourhoodQuery, caps: Caps) -> tuple[Walk, int]:
     return walk, caps.count(query.evidence, argument="evidence", most=EVIDENCE_SHOWN)
 
 
+class _Node(NamedTuple):
+    """A listed node, and what is known of its evidence."""
+
+    id: int
+    distance: int
+    merged: bool
+    origins: Sequence[int]
+    row: NodeRow
+
+
+class _Edge(NamedTuple):
+    """A listed edge, whether it touches the node asked for, and what is known of its evidence."""
+
+    id: int
+    apart: bool
+    unordered: bool
+    origins: Sequence[int]
+    row: EdgeRow
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Listing:
-    """The rows of a neighbourhood: nodes in order, the anchor first; edges; scope keys of the visible sources."""
+    """What a neighbourhood holds: nodes in order, the anchor first; edges in order; scope keys of the visible sources."""
 
-    nodes: Sequence[Row]
-    edges: Sequence[Row]
+    nodes: Sequence[_Node]
+    edges: Sequence[_Edge]
     visible: Mapping[int, str]
     truncated: bool
 
-    @property
-    def merged(self) -> set[str]:
-        """Keys of nodes into which a merge moved something."""
-        return {row[2] for row in self.nodes if row[9]}
-
 
 def _list(reading: Reading, key: str, walk: Walk, shown: int) -> _Listing | None:
+    parameters = {"key": key, "listed": MOST_EDGES_LISTED + 1, "origins": shown + 1, **walk.parameters, **reading.acl}
     parts: tuple[list[Row], ...] = ([], [], [], [])
-    parameters = {
-        "key": key, "listed": MOST_EDGES_LISTED + 1, "origins": shown + 1, **walk.parameters, **reading.acl
-    }  # fmt: skip
     for row in reading.conn.execute(reading.tables.reads.around, parameters).fetchall():
         parts[row[0]].append(row)
     if not parts[WALKED]:
         return None
-    nodes = sorted(parts[NODE], key=lambda row: (row[8], row[2]))
-    edges, many = parts[EDGE], len(parts[EDGE]) > MOST_EDGES_LISTED
+    (walked,), (sources,) = parts[WALKED], parts[SOURCES]
+    nodes = sorted((_node(row) for row in parts[NODE]), key=lambda node: (node.distance, node.row.key))
+    keys, anchor, edges = {node.id: node.row.key for node in nodes}, nodes[0].id, parts[EDGE]
+    many = len(edges) > MOST_EDGES_LISTED
     if many:
-        edges = _nearest_edges(reading, nodes[0][1], edges, walk)
-    keys = {row[1]: row[2] for row in nodes}
-    (sources,) = parts[SOURCES]
+        edges = _nearest_edges(reading, anchor, edges, walk)
+    listed = sorted((_edge(row, keys, anchor) for row in edges), key=lambda edge: (edge.apart, edge.row.place))
     return _Listing(
         nodes=nodes,
-        edges=_ordered(edges, keys, nodes[0][1]),
+        edges=listed,
         visible=dict(zip(sources[10] or (), sources[5] or (), strict=True)),
-        truncated=parts[WALKED][0][9] or many,
+        truncated=walked[9] or many,
     )
 
 
-def _nearest_edges(reading: Reading, anchor: int, edges: Sequence[Row], walk: Walk) -> list[Row]:
-    """When there are more edges than are listed, those at the node itself are among the listed ones."""
-    around = numbers({end for row in edges for end in row[11:13]} | {anchor})
-    nearest = reading.conn.execute(
-        reading.tables.reads.edges_at,
-        {"anchor": anchor, "around": around, "lowest": walk.lowest, "direction": walk.direction,
-         "listed": MOST_EDGES_LISTED, "origins": 1},
-    ).fetchall()  # fmt: skip
-    first = {row[1]: row for row in nearest}
-    return [*first.values(), *(row for row in edges if row[1] not in first)][:MOST_EDGES_LISTED]
+def _node(row: Row) -> _Node:
+    _, number, key, kind, name, aliases, namespaces, _, distance, merged, origins, *_ = row
+    return _Node(number, distance, merged, origins, NodeRow(key, kind, name, aliases, namespaces))
 
 
-def _ordered(edges: Sequence[Row], keys: Mapping[int, str], anchor: int) -> list[Row]:
-    """Those at the node itself first, each group by from key, predicate key, to key; ends as keys."""
-    named = [(*row[:11], keys[row[11]], keys[row[12]], *row[13:], anchor not in row[11:13]) for row in edges]
-    return sorted(named, key=lambda row: (row[-1], row[11], row[3], row[12]))
-
-
-def _node_views(reading: Reading, listing: _Listing, shown: int) -> list[NodeView]:
-    found = {row[1]: _first(listing, row, shown) for row in listing.nodes}
-    rest = node_evidence(reading, [number for number, known in found.items() if known is None], shown=shown)
-    return [
-        node_view(row[2], row[3], row[4], row[5], row[6], found[row[1]] or rest.of(row[1]), None) for row in listing.nodes
-    ]
-
-
-def _edge_views(reading: Reading, listing: _Listing, shown: int) -> list[EdgeView]:
-    merged = listing.merged
-    found = {
-        row[1]: None if row[11] in merged or row[12] in merged else _first(listing, row, shown) for row in listing.edges
-    }
-    rest = edge_evidence(reading, [number for number, known in found.items() if known is None], shown=shown)
-    return [_edge_view(row, found, rest) for row in listing.edges]
-
-
-def _edge_view(row: Row, found: Mapping[int, Evidence | None], rest: EvidenceTable) -> EdgeView:
-    _, number, predicate, key, model, _, _, counts, observations, _, _, source, target, confidence, first, last, _ = row
+def _edge(row: Row, keys: Mapping[int, str], anchor: int) -> _Edge:
+    (_, number, predicate, key, model, _, _, counts, observations, unordered, origins, source, target, confidence, first,
+     last) = row  # fmt: skip
     writers, spaces = names_counted(counts)
-    return edge_view(
-        source, target, predicate, key, confidence, observations, writers, spaces, model, first, last,
-        found[number] or rest.of(number),
-    )  # fmt: skip
+    shown = EdgeRow(
+        keys[source], keys[target], predicate, key, confidence, observations, writers, spaces, model, first, last
+    )
+    return _Edge(number, anchor not in {source, target}, unordered, origins, shown)
 
 
 @lru_cache(maxsize=4_096)
@@ -158,6 +143,37 @@ def names_counted(counts: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(writers), tuple(namespaces)
 
 
-def _first(listing: _Listing, row: Row, shown: int) -> Evidence | None:
-    """The evidence that the first origins tell, None when they do not tell all that is to be shown."""
-    return None if row[9] else first_evidence(row[10], listing.visible, shown)
+def _nearest_edges(reading: Reading, anchor: int, edges: Sequence[Row], walk: Walk) -> list[Row]:
+    """When there are more edges than are listed, those at the node itself are among the listed ones."""
+    around = numbers({end for row in edges for end in row[11:13]} | {anchor})
+    nearest = reading.conn.execute(
+        reading.tables.reads.edges_at,
+        {
+            "anchor": anchor,
+            "around": around,
+            "lowest": walk.lowest,
+            "direction": walk.direction,
+            "listed": MOST_EDGES_LISTED,
+            "origins": 1,
+        },
+    ).fetchall()
+    first = {row[1]: row for row in nearest}
+    return [*first.values(), *(row for row in edges if row[1] not in first)][:MOST_EDGES_LISTED]
+
+
+def _node_views(reading: Reading, listing: _Listing, shown: int) -> list[NodeView]:
+    found = {
+        node.id: None if node.merged else first_evidence(node.origins, listing.visible, shown) for node in listing.nodes
+    }
+    rest = node_evidence(reading, [number for number, known in found.items() if known is None], shown=shown)
+    return [node.row.view(found[node.id] or rest.of(node.id), None) for node in listing.nodes]
+
+
+def _edge_views(reading: Reading, listing: _Listing, shown: int) -> list[EdgeView]:
+    merged = {node.row.key for node in listing.nodes if node.merged}
+    found: dict[int, Evidence | None] = {}
+    for edge in listing.edges:
+        told = not (edge.unordered or edge.row.from_key in merged or edge.row.to_key in merged)
+        found[edge.id] = first_evidence(edge.origins, listing.visible, shown) if told else None
+    rest = edge_evidence(reading, [number for number, known in found.items() if known is None], shown=shown)
+    return [edge.row.view(found[edge.id] or rest.of(edge.id)) for edge in listing.edges]

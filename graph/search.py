@@ -26,7 +26,7 @@ from graph.queries import (
     predicate_wanted,
     space_wanted,
 )
-from graph.views import EdgePage, EdgeView, NodePage, NodeView, edge_view, node_view
+from graph.views import EdgePage, EdgeRow, EdgeView, NodePage, NodeRow, NodeView
 from graph.visible import visible_ids
 from graph.visible_reads import find_edges, find_nodes, found_node_views, walk_visible
 from graph.walk import Walk, node_ids, walk_from
@@ -118,7 +118,7 @@ def _node_views(reading: Reading, rows: Sequence[Row]) -> list[NodeView]:
     counted = reading.conn.execute(reading.tables.reads.degrees, {"ids": numbers(ids)}).fetchall()
     degrees: dict[int, int] = dict(counted)
     evidence = node_evidence(reading, ids)
-    return [node_view(*row[1:6], evidence.of(row[0]), degrees[row[0]]) for row in rows]
+    return [NodeRow._make(row[1:6]).view(evidence.of(row[0]), degrees[row[0]]) for row in rows]
 
 
 def search_edges(reading: Reading, query: EdgeQuery) -> EdgePage:
@@ -131,9 +131,7 @@ def search_edges(reading: Reading, query: EdgeQuery) -> EdgePage:
         return EdgePage(edges=(), cursor=None, cut=caps.cut)
     reading.bound_time()
     edges, last = _edge_page(reading, {**parameters, **ends}, limit)
-    return EdgePage(
-        edges=tuple(edges), cursor=None if last is None else encode_position(_EDGES, *last), cut=caps.cut
-    )
+    return EdgePage(edges=tuple(edges), cursor=None if last is None else encode_position(_EDGES, *last), cut=caps.cut)
 
 
 def _edge_page(
@@ -145,9 +143,9 @@ def _edge_page(
     rows = reading.conn.execute(reading.tables.reads.search_edges, parameters, prepare=False).fetchall()
     page = rows[:limit]
     evidence = edge_evidence(reading, [row[0] for row in page])
-    edges = [edge_view(*row[1:], evidence.of(row[0])) for row in page]
-    last = edges[-1] if len(rows) > limit else None
-    return edges, None if last is None else (last.from_key, last.predicate_key, last.to_key)
+    edges = {row[0]: EdgeRow._make(row[1:12]) for row in page}
+    last = edges[page[-1][0]].place if len(rows) > limit else None
+    return [edge.view(evidence.of(number)) for number, edge in edges.items()], last
 
 
 def edge_filters(query: EdgeQuery, limit: int) -> dict[str, Any]:

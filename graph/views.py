@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from graph.queries import DEFAULT_SPACE
 
@@ -100,53 +101,67 @@ def shown_namespace(stored: Iterable[str]) -> str | None:
     return min((space for space in stored if space != DEFAULT_SPACE), default=None)
 
 
-def node_view(
-    key: str, kind: str, name: str, aliases: Iterable[str], namespaces: Sequence[str], evidence: Evidence, degree: int | None
-) -> NodeView:
-    """A node as callers see it, from its columns ('' is no namespace)."""
-    return NodeView(
-        node_key=key,
-        kind=kind,
-        name=name,
-        namespace=shown_namespace(namespaces),
-        namespaces=named_namespaces(namespaces),
-        aliases=tuple(aliases),
-        evidence=evidence.keys,
-        evidence_truncated=evidence.truncated,
-        stale_evidence=evidence.stale,
-        degree=degree,
-    )
+class NodeRow(NamedTuple):
+    """A node's columns, in the order of the queries that show nodes; the namespace '' is none."""
+
+    key: str
+    kind: str
+    name: str
+    aliases: Sequence[str]
+    namespaces: Sequence[str]
+
+    def view(self, evidence: Evidence, degree: int | None) -> NodeView:
+        """The node as callers see it."""
+        return NodeView(
+            node_key=self.key,
+            kind=self.kind,
+            name=self.name,
+            namespace=shown_namespace(self.namespaces),
+            namespaces=named_namespaces(self.namespaces),
+            aliases=tuple(self.aliases),
+            evidence=evidence.keys,
+            evidence_truncated=evidence.truncated,
+            stale_evidence=evidence.stale,
+            degree=degree,
+        )
 
 
-def edge_view(
-    from_key: str,
-    to_key: str,
-    predicate: str,
-    predicate_key: str,
-    confidence: float,
-    observations: int,
-    writers: Iterable[str],
-    namespaces: Sequence[str],
-    model: str | None,
-    first_seen: datetime,
-    last_seen: datetime,
-    evidence: Evidence,
-) -> EdgeView:
-    """An edge as callers see it, from its columns ('' is no namespace)."""
-    return EdgeView(
-        from_key=from_key,
-        to_key=to_key,
-        predicate=predicate,
-        predicate_key=predicate_key,
-        namespace=shown_namespace(namespaces),
-        namespaces=named_namespaces(namespaces),
-        confidence=confidence,
-        observations=observations,
-        evidence=evidence.keys,
-        evidence_truncated=evidence.truncated,
-        stale_evidence=evidence.stale,
-        asserted_by=tuple(sorted(writers)),
-        model=model,
-        first_seen=first_seen,
-        last_seen=last_seen,
-    )
+class EdgeRow(NamedTuple):
+    """An edge's columns, in the order of the queries that show edges; the namespace '' is none."""
+
+    from_key: str
+    to_key: str
+    predicate: str
+    predicate_key: str
+    confidence: float
+    observations: int
+    writers: Sequence[str]
+    namespaces: Sequence[str]
+    model: str | None
+    first_seen: datetime
+    last_seen: datetime
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """The order of edges."""
+        return self.from_key, self.predicate_key, self.to_key
+
+    def view(self, evidence: Evidence) -> EdgeView:
+        """The edge as callers see it."""
+        return EdgeView(
+            from_key=self.from_key,
+            to_key=self.to_key,
+            predicate=self.predicate,
+            predicate_key=self.predicate_key,
+            namespace=shown_namespace(self.namespaces),
+            namespaces=named_namespaces(self.namespaces),
+            confidence=self.confidence,
+            observations=self.observations,
+            evidence=evidence.keys,
+            evidence_truncated=evidence.truncated,
+            stale_evidence=evidence.stale,
+            asserted_by=tuple(sorted(self.writers)),
+            model=self.model,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+        )

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from graph.columns import numbers
@@ -18,51 +16,12 @@ from graph.evidence import edge_evidence, node_evidence
 from graph.keys import in_namespace
 from graph.queries import DEFAULT_SPACE, EVIDENCE_SHOWN
 from graph.rows import NOWHERE
-from graph.views import EdgeView, Evidence, NodeView, edge_view, node_view
+from graph.views import EdgeRow, EdgeView, NodeRow, NodeView
 
 if TYPE_CHECKING:
     from graph.reading import Reading
 
 Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeenNode:
-    """A node as its visible mentions show it."""
-
-    key: str
-    kind: str
-    name: str
-    aliases: tuple[str, ...]
-    namespaces: tuple[str, ...]
-
-    def view(self, evidence: Evidence, degree: int | None) -> NodeView:
-        """As callers get it."""
-        return node_view(self.key, self.kind, self.name, self.aliases, self.namespaces, evidence, degree)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeenEdge:
-    """An edge as its visible statements add up."""
-
-    from_key: str
-    to_key: str
-    predicate: str
-    predicate_key: str
-    confidence: float
-    observations: int
-    writers: tuple[str, ...]
-    namespaces: tuple[str, ...]
-    model: str | None
-    first_seen: datetime
-    last_seen: datetime
-
-    def view(self, evidence: Evidence) -> EdgeView:
-        """As callers get it."""
-        return edge_view(
-            self.from_key, self.to_key, self.predicate, self.predicate_key, self.confidence, self.observations, self.writers,
-            self.namespaces, self.model, self.first_seen, self.last_seen, evidence,
-        )  # fmt: skip
 
 
 def visible_ids(reading: Reading, ids: Iterable[int]) -> set[int]:
@@ -71,7 +30,7 @@ def visible_ids(reading: Reading, ids: Iterable[int]) -> set[int]:
     return {number for (number,) in rows.fetchall()}
 
 
-def seen_nodes(reading: Reading, ids: Collection[int]) -> dict[int, SeenNode]:
+def seen_nodes(reading: Reading, ids: Collection[int]) -> dict[int, NodeRow]:
     """What the caller sees of these nodes; those out of sight are left out."""
     if not ids:
         return {}
@@ -85,7 +44,7 @@ def seen_nodes(reading: Reading, ids: Collection[int]) -> dict[int, SeenNode]:
     return {number: node for number, node in found.items() if node is not None}
 
 
-def _seen_node(rows: Sequence[Row]) -> SeenNode | None:
+def _seen_node(rows: Sequence[Row]) -> NodeRow | None:
     """From (id, key, rank, named, form, spelling, kind, namespace), lowest rank first."""
     first = next((row for row in rows if row[3]), None)
     if first is None:
@@ -94,7 +53,7 @@ def _seen_node(rows: Sequence[Row]) -> SeenNode | None:
     for row in rows:
         aliases.setdefault(row[4], row[5])
     spaces = {row[7] for row in rows if row[3]}
-    return SeenNode(
+    return NodeRow(
         key=first[1],
         kind=first[6],
         name=first[5],
@@ -103,7 +62,7 @@ def _seen_node(rows: Sequence[Row]) -> SeenNode | None:
     )
 
 
-def seen_edges(reading: Reading, ids: Collection[int], *, lowest: float = 0.0) -> dict[int, SeenEdge]:
+def seen_edges(reading: Reading, ids: Collection[int], *, lowest: float = 0.0) -> dict[int, EdgeRow]:
     """What the caller sees of these edges, those of at least this (visible) confidence."""
     if not ids:
         return {}
@@ -117,13 +76,13 @@ def seen_edges(reading: Reading, ids: Collection[int], *, lowest: float = 0.0) -
     return {number: edge for number, edge in found.items() if edge is not None and edge.confidence >= lowest}
 
 
-def _seen_edge(rows: Sequence[Row]) -> SeenEdge | None:
+def _seen_edge(rows: Sequence[Row]) -> EdgeRow | None:
     """From (edge, from, to, predicate key, origin, rank, confidence, writer, namespace, predicate, model, keys, time)."""
-    state = recount([Statement(*row[4:11], tuple(row[11])) for row in rows])
+    state = recount([Statement._make((*row[4:11], tuple(row[11]))) for row in rows])
     if state is None:
         return None
     times = [row[12] for row in rows]
-    return SeenEdge(
+    return EdgeRow(
         from_key=rows[0][1],
         to_key=rows[0][2],
         predicate=state.predicate,
@@ -157,7 +116,7 @@ def node_views(
     }
 
 
-def edge_views(reading: Reading, seen: Mapping[int, SeenEdge], *, shown: int = EVIDENCE_SHOWN) -> list[EdgeView]:
+def edge_views(reading: Reading, seen: Mapping[int, EdgeRow], *, shown: int = EVIDENCE_SHOWN) -> list[EdgeView]:
     """Views of edges, in their order."""
     evidence = edge_evidence(reading, list(seen), shown=shown)
     return [edge.view(evidence.of(number)) for number, edge in seen.items()]

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from graph.columns import numbers
-from graph.views import DEFAULT_NAMESPACE, EdgeView, Neighbourhood, NodeView
-from graph.visible import SeenEdge, edge_views, lies_in, node_views, seen_edges, seen_nodes, visible_ids
+from graph.views import DEFAULT_NAMESPACE, EdgeRow, EdgeView, Neighbourhood, NodeView
+from graph.visible import edge_views, lies_in, node_views, seen_edges, seen_nodes, visible_ids
 from graph.walk import Walk, Walked, node_ids
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def find_edges(
     reading: Reading, parameters: dict[str, Any], limit: int
 ) -> tuple[list[EdgeView], tuple[str, str, str] | None]:
     """The visible edges of one page, and where the walk stopped when there may be more."""
-    found: dict[int, SeenEdge] = {}
+    found: dict[int, EdgeRow] = {}
     give_up = monotonic() + SEARCH_SECONDS
     while True:
         asked = {**parameters, **reading.acl, "limit": CANDIDATES}
@@ -61,12 +61,11 @@ def find_edges(
             return edge_views(reading, found), rows[-1][1:4]
 
 
-def _last(found: dict[int, SeenEdge]) -> tuple[str, str, str]:
-    last = next(reversed(found.values()))
-    return last.from_key, last.predicate_key, last.to_key
+def _last(found: dict[int, EdgeRow]) -> tuple[str, str, str]:
+    return next(reversed(found.values())).place
 
 
-def _in_space(reading: Reading, rows: Sequence[Any], seen: dict[int, SeenEdge], space: str | None) -> set[int]:
+def _in_space(reading: Reading, rows: Sequence[Any], seen: dict[int, EdgeRow], space: str | None) -> set[int]:
     """Edges that visibly lie in a namespace, themselves or through an end."""
     if space is None:
         return set(seen)
@@ -125,7 +124,8 @@ def _listed(reading: Reading, ids: Sequence[int], space: str | None) -> list[int
     """Those that visibly lie in the namespace, in key order."""
     seen = seen_nodes(reading, ids)
     return sorted(
-        (number for number, node in seen.items() if lies_in(node.namespaces, space)), key=lambda number: seen[number].key
+        (number for number, node in seen.items() if lies_in(node.namespaces, space)),
+        key=lambda number: seen[number].key,
     )
 
 
@@ -145,7 +145,7 @@ def visible_neighbourhood(reading: Reading, key: str, walk: Walk, shown: int) ->
     )
 
 
-def _edges_among(reading: Reading, anchor: int, walked: Walked, walk: Walk) -> tuple[dict[int, SeenEdge], bool]:
+def _edges_among(reading: Reading, anchor: int, walked: Walked, walk: Walk) -> tuple[dict[int, EdgeRow], bool]:
     every = [anchor, *walked.distances]
     near = [anchor, *(number for number, distance in walked.distances.items() if distance < walk.depth)]
     rows = reading.conn.execute(
@@ -159,7 +159,7 @@ def _edges_among(reading: Reading, anchor: int, walked: Walked, walk: Walk) -> t
     ).fetchall()
     seen = seen_edges(reading, [row[0] for row in rows], lowest=walk.lowest)
     apart = {row[0]: anchor not in row[1:] for row in rows}
-    order = sorted(seen, key=lambda n: (apart[n], seen[n].from_key, seen[n].predicate_key, seen[n].to_key))
+    order = sorted(seen, key=lambda number: (apart[number], seen[number].place))
     return {number: seen[number] for number in order[:MOST_EDGES_LISTED]}, len(order) > MOST_EDGES_LISTED
 
 

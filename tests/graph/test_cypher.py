@@ -38,10 +38,14 @@ def test_parameters_are_values_and_never_text(isles):
     text = "MATCH (n:GraphNode) WHERE n.name = $name RETURN n.node_key"
     assert ask(isles, text, params={"name": "Rost"}).rows == (("isle:rost",),)
     assert ask(isles, text, params={"name": "x' OR true //"}).rows == ()
-    assert ask(isles, "RETURN $list, $map", params={"list": [1, "%s"], "map": {"a": None}}).rows == (([1, "%s"], {"a": None}),)
+    assert ask(isles, "RETURN $list, $map", params={"list": [1, "%s"], "map": {"a": None}}).rows == (
+        ([1, "%s"], {"a": None}),
+    )
 
 
-@pytest.mark.parametrize("text", ["'$$'", "'$t$ ) AS (a agtype); DROP TABLE x; --'", "'100%'", "'%(params)s'", "'{graph}'"])
+@pytest.mark.parametrize(
+    "text", ["'$$'", "'$t$ ) AS (a agtype); DROP TABLE x; --'", "'100%'", "'%(params)s'", "'{graph}'"]
+)
 def test_nothing_in_the_text_ends_its_quotes(isles, text):
     assert ask(isles, f"RETURN {text}").rows == ((text[1:-1],),)
 
@@ -68,7 +72,9 @@ def test_cypher_that_writes_is_refused_and_leaves_nothing(isles, text):
     with isles.graph.db.transaction() as conn:
         labels = conn.execute("SELECT count(*) FROM ag_catalog.ag_label WHERE name = 'Fresh'").fetchone()
         assert labels == (0,)
-        keys = conn.execute("""SELECT count(*) FROM knowledge."GraphNode" WHERE properties::json ->> 'node_key' = 'evil'""")
+        keys = conn.execute(
+            """SELECT count(*) FROM knowledge."GraphNode" WHERE properties::json ->> 'node_key' = 'evil'"""
+        )
         assert keys.fetchone() == (0,)
 
 
@@ -166,8 +172,13 @@ def test_age_scalars_do_not_cast_to_json_but_lists_of_them_do(world):
 
 
 def test_age_takes_a_literal_text_only(world):
-    with pytest.raises(psycopg.Error, match="dollar-quoted string constant|cypher"):
-        raw(world.graph.db.url, LOAD, PATH, "SELECT 1 FROM ag_catalog.cypher('knowledge', %(params)s) AS (a ag_catalog.agtype)")
+    with pytest.raises(psycopg.Error, match="dollar-quoted string constant"):
+        raw(
+            world.graph.db.url,
+            LOAD,
+            PATH,
+            "SELECT 1 FROM ag_catalog.cypher('knowledge', %(params)s) AS (a ag_catalog.agtype)",
+        )
 
 
 def test_age_tells_a_wrong_width_by_these_words(world):
@@ -202,5 +213,7 @@ def test_age_finds_a_node_by_key_through_the_expression_index_in_the_where_form_
 
 
 def raw_plan(world, text):
-    rows = raw(world.graph.db.url, LOAD, PATH, "SET enable_seqscan = off", "EXPLAIN " + CALL.format("a::text", text, ""))
+    rows = raw(
+        world.graph.db.url, LOAD, PATH, "SET enable_seqscan = off", "EXPLAIN " + CALL.format("a::text", text, "")
+    )
     return "\n".join(row[0] for row in rows)

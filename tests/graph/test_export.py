@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import pairwise
 
 import networkx as nx
 import pytest
@@ -66,7 +67,7 @@ def test_other_programs_read_the_same_graph_back(isles, export_format, read):
 
 def test_an_export_of_more_than_a_page_is_whole(world):
     keys = [world.node("Bead", f"{number:04d}") for number in range(7)]
-    for here, there in zip(keys, keys[1:], strict=False):
+    for here, there in pairwise(keys):
         world.edge(here, "next", there)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("graph.export.MOST_ROWS", 2)

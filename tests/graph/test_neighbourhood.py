@@ -62,7 +62,7 @@ def test_an_unknown_node_has_no_anchor_and_no_neighbours(world):
 
 
 def test_edges_among_the_listed_nodes_are_listed_too(world):
-    ona, rost, vega, _ = islands(world)
+    ona, _, vega, _ = islands(world)
     world.edge(vega, "tunnel", ona)
     assert edges_of(world.near(ona)) == [
         "isle:ona -[bridge]-> isle:rost", "isle:vega -[tunnel]-> isle:ona", "isle:vega -[ferry]-> isle:rost",
@@ -131,7 +131,9 @@ def test_evidence_is_filtered_and_capped_for_nodes_and_edges(world):
 
 
 def test_harvested_evidence_is_filtered_before_it_is_capped(world):
-    said = EdgeMention(source=NodeRef(kind="Isle", name="Ona"), target=NodeRef(kind="Isle", name="Rost"), predicate="bridge")
+    said = EdgeMention(
+        source=NodeRef(kind="Isle", name="Ona"), target=NodeRef(kind="Isle", name="Rost"), predicate="bridge"
+    )
     for number in range(8):
         world.harvest(f"private/{number}", said, session="s2")
     shared = [world.harvest(f"open/{number}", said) for number in range(3)]

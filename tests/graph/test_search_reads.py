@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from facts.errors import InvalidArgument
-from graph.model import NodeMention
+from graph.model import Author, NodeMention
 from tests.graph.world import reader, walk_pages
 
 
@@ -53,7 +55,9 @@ def test_a_walk_by_cursor_yields_every_node_once(world, limit):
     for number in range(7):
         world.node("Inn", f"Lion {number}", aliases=["lion"] if number % 2 else [])
     for asked in ({}, {"name_like": "lion"}):
-        pages = walk_pages(lambda cursor: world.nodes(limit=limit, cursor=cursor, **asked), items="nodes")
+        pages = walk_pages(
+            lambda cursor, filters=asked: world.nodes(limit=limit, cursor=cursor, **filters), items="nodes"
+        )
         found = [node.node_key for page in pages for node in page]
         assert len(found) == len(set(found)) == 7
         assert found == world.keys(**asked)
@@ -92,7 +96,7 @@ def test_a_node_in_several_namespaces_shows_the_smallest_and_lists_all(world):
 
 def test_seeds_are_tried_as_scope_keys_and_as_node_keys(world):
     stops = [world.node("Stop", name, f"shared:stop/{name.lower()}") for name in "ABCDEFGH"]
-    for here, there in zip(stops, stops[1:], strict=False):
+    for here, there in pairwise(stops):
         world.edge(here, "next stop", there)
     assert world.keys(reader(), seeds=["shared:stop/c"]) == ["stop:b", "stop:c", "stop:d"]
     assert world.keys(reader(), seeds=["stop:a"], depth=99) == [f"stop:{name}" for name in "abcdef"]
@@ -115,14 +119,8 @@ def test_an_inaccessible_fact_seed_is_as_unknown_as_one_that_does_not_exist(worl
 def test_a_seed_that_was_merged_away_leads_to_the_survivor(world):
     world.node("Captain", "J. Rask")
     world.node("Captain", "Jon Rask")
-    world.graph.merge_nodes("captain:j-rask", "captain:jon-rask", "same person", _author())
+    world.graph.merge_nodes("captain:j-rask", "captain:jon-rask", "same person", Author(agent_id="tester"))
     assert world.keys(seeds=["captain:j-rask"]) == ["captain:jon-rask"]
-
-
-def _author():
-    from graph.model import Author
-
-    return Author(agent_id="tester")
 
 
 def test_evidence_is_what_the_caller_may_read_in_the_order_of_its_attachment(world):
@@ -159,7 +157,7 @@ def test_the_survivors_own_evidence_comes_before_what_a_merge_moved_in(world):
     ship = world.node("Ship", "Aurora")
     world.edge("captain:j-rask", "commands", ship, "shared:m/1", confidence=0.5)
     world.edge("captain:jon-rask", "commands", ship, "shared:m/2", confidence=0.6)
-    world.graph.merge_nodes("captain:j-rask", "captain:jon-rask", "same person", _author())
+    world.graph.merge_nodes("captain:j-rask", "captain:jon-rask", "same person", Author(agent_id="tester"))
     (node,) = world.nodes(name_like="rask").nodes
     assert (node.aliases, node.evidence) == (("Jon Rask", "Rask", "J. Rask"), ("shared:m/2", "shared:m/1"))
     (edge,) = world.edges(from_key="captain:j-rask").edges
@@ -249,4 +247,7 @@ def test_an_edited_fact_no_longer_evidences_what_it_dropped(world):
     first = world.harvest("f/1", NodeMention(kind="Ship", name="Aurora"), NodeMention(kind="Ship", name="Brek"))
     world.harvest("f/2", NodeMention(kind="Ship", name="Aurora"))
     world.harvest("f/1", NodeMention(kind="Ship", name="Brek"))
-    assert {n.node_key: n.evidence for n in world.nodes().nodes} == {"ship:aurora": ("shared:f/2",), "ship:brek": (first,)}
+    assert {n.node_key: n.evidence for n in world.nodes().nodes} == {
+        "ship:aurora": ("shared:f/2",),
+        "ship:brek": (first,),
+    }

@@ -48,7 +48,8 @@ def isles(world: World) -> World:
 def test_what_only_hidden_facts_say_is_in_no_answer(isles):
     access = reader("s1")
     answers = [
-        isles.nodes(access), isles.edges(access), isles.near("isle:ona", access, depth=5), isles.nodes(access, name_like="canary"),
+        isles.nodes(access), isles.edges(access), isles.near("isle:ona", access, depth=5),
+        isles.nodes(access, name_like="canary"),
         isles.nodes(access, seeds=["isle:ona", "session:s2:secret/1"], depth=5), isles.graph.stats(access=access).totals,
         isles.nodes(access, namespace="hidden"), isles.edges(access, namespace="hidden"),
     ]  # fmt: skip
@@ -124,7 +125,11 @@ def test_walks_by_cursor_yield_every_visible_item_once(world, limit):
 def test_numbers_count_visible_items_only(isles):
     seen = isles.graph.stats(access=reader("s1")).totals
     assert (seen.nodes, seen.edges, seen.evidence) == (4, 2, 4)
-    assert (seen.by_namespace, seen.by_kind, seen.by_predicate) == ({"default": 4}, {"isle": 4}, {"bridge": 1, "ferry": 1})
+    assert (seen.by_namespace, seen.by_kind, seen.by_predicate) == (
+        {"default": 4},
+        {"isle": 4},
+        {"bridge": 1, "ferry": 1},
+    )
     whole = isles.graph.stats(access=UNRESTRICTED).totals
     assert (whole.nodes, whole.edges, whole.evidence) == (4, 3, 7)
     assert whole == isles.graph.stats(access=CRAWLER).totals

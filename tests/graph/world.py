@@ -32,7 +32,9 @@ class World:
         asked = NodeUpsert(kind=kind, name=name, evidence=evidence, **more)
         return self.graph.upsert_node(asked, author).node_key
 
-    def edge(self, source: str, predicate: str, target: str, *evidence: str, session: str | None = None, **more: Any) -> None:
+    def edge(
+        self, source: str, predicate: str, target: str, *evidence: str, session: str | None = None, **more: Any
+    ) -> None:
         author = Author(agent_id=more.pop("agent", "tester"), session_id=session)
         self.graph.upsert_edge(
             EdgeUpsert(from_key=source, predicate=predicate, to_key=target, evidence=evidence, **more), author
@@ -45,10 +47,14 @@ class World:
         return keys
 
     def store(self, key: str, value: object = 1, *, session: str | None = None) -> str:
-        stored = self.facts.store(StoreFactInput(key=key, value=value, shared=session is None), Writer(session_id=session))
+        stored = self.facts.store(
+            StoreFactInput(key=key, value=value, shared=session is None), Writer(session_id=session)
+        )
         return stored.scope_key
 
-    def harvest(self, key: str, *said: NodeMention | EdgeMention, session: str | None = None, writer: str = "triples") -> str:
+    def harvest(
+        self, key: str, *said: NodeMention | EdgeMention, session: str | None = None, writer: str = "triples"
+    ) -> str:
         """Store a fact of a new value and incorporate what it says."""
         before = self.facts.inspect(key if session is None else f"session:{session}:{key}")
         scope_key = self.store(key, [repr(said), before and before.etag], session=session)
