@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Literal, NamedTuple
 
+from facts.limits import checked_agent_id
 from graph.keys import Identity
 
 
@@ -113,10 +114,13 @@ class EdgeUpsert:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Author:
-    """The agent behind a hand write, and the session it acts in."""
+    """The agent behind a hand write, and the session it acts in. :raises InvalidArgument: nobody in particular."""
 
     agent_id: str
     session_id: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_agent_id(self.agent_id)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
