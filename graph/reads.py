@@ -12,9 +12,9 @@ from graph.export import ExportCounts, ExportFormat, take_snapshot, to_networkx,
 from graph.neighbourhood import neighbourhood
 from graph.queries import EdgeQuery, NeighbourhoodQuery, NodeQuery
 from graph.reading import Reading, Topology
-from graph.search import search_edges, search_nodes
+from graph.search import resolve_nodes, search_edges, search_nodes
 from graph.stats import GraphStats, graph_stats
-from graph.views import EdgePage, Neighbourhood, NodePage
+from graph.views import EdgePage, Neighbourhood, NodePage, NodeView
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,6 +42,10 @@ class GraphReads:
     def search_edges(self, query: EdgeQuery | None = None, access: AccessContext = NOBODY) -> EdgePage:
         """One page of the edges that match, in the order of their keys."""
         return self.read(access, lambda reading: search_edges(reading, query or EdgeQuery()))
+
+    def resolve(self, text: str, *, kind: str | None = None, access: AccessContext = NOBODY) -> tuple[NodeView, ...]:
+        """The node of this key, else all that bear this name or alias, however it is spelled."""
+        return self.read(access, lambda reading: resolve_nodes(reading, text, kind=kind))
 
     def neighbourhood(self, query: NeighbourhoodQuery, access: AccessContext = NOBODY) -> Neighbourhood:
         """A node and what lies around it, nearest first."""

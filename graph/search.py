@@ -10,6 +10,7 @@ from facts.patterns import escape_like
 from facts.scope_keys import parse_scope_key
 from graph.columns import numbers
 from graph.evidence import edge_evidence, node_evidence
+from graph.keys import form
 from graph.queries import (
     MOST_DEPTH,
     MOST_ROWS,
@@ -89,6 +90,25 @@ def node_filters(query: NodeQuery, limit: int) -> dict[str, Any]:
         "after_key": key,
         "limit": limit + 1,
     }
+
+
+def resolve_nodes(reading: Reading, text: str, *, kind: str | None = None) -> tuple[NodeView, ...]:
+    """The node of this key, else the nodes that bear this name or alias (in any spelling of it): an index probe each."""
+    key = checked_key(text, argument="nodeKey")
+    if not key.strip():
+        return ()
+    known = list(node_ids(reading, [key]).values())
+    if not known:
+        asked = {"form": form(key), "kind": kind_wanted(kind), "limit": MOST_ROWS}
+        known = [row[0] for row in reading.conn.execute(reading.tables.reads.nodes_by_form, asked).fetchall()]
+    parameters = {**node_filters(NodeQuery(kind=kind), MOST_ROWS), "ids": numbers(known)}
+    views, _ = _node_page(reading, parameters, MOST_ROWS) if known else ([], None)
+    return tuple(view for view in views if view.node_key == key or _bears(view, key) or reading.sees_everything)
+
+
+def _bears(node: NodeView, name: str) -> bool:
+    """Whether a spelling that the caller sees is one of this name."""
+    return any(form(spelling) == form(name) for spelling in (node.name, *node.aliases))
 
 
 def _around_seeds(reading: Reading, seeds: Sequence[str], depth: int, lowest: float) -> tuple[list[int], bool]:

@@ -11,7 +11,7 @@ JOIN {registry}.node n ON n.key = coalesce(r.target_key, w.key)
 
 -- name: nodes_by_form
 -- Nodes that a name or alias stands for: one index probe.
-SELECT n.id, n.key, n.kind, n.name, n.aliases, n.namespaces
+SELECT n.id
 FROM {registry}.surface s JOIN {registry}.node n ON n.id = s.node_id
 WHERE s.form = %(form)s AND (%(kind)s::text IS NULL OR (n.key >= %(kind)s || ':' AND n.key < %(kind)s || ';'))
 ORDER BY n.key LIMIT %(limit)s
