@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +18,15 @@ if TYPE_CHECKING:
 
     from facts.embedded import EmbeddedServer
 
+GIVEN = "behaviour.jsonl"
+OURS = Path(__file__).with_name("ours.jsonl")
+"""Cases of our own, played beside the given ones."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    cases = read_cases(metafunc.config.getoption("--cases"))
+    chosen = metafunc.config.getoption("--cases")
+    files = [chosen, OURS] if chosen.name == GIVEN else [chosen]
+    cases = [case for file in files for case in read_cases(file)]
     metafunc.parametrize("case", [pytest.param(case, id=case.id) for case in cases])
 
 
