@@ -1,0 +1,217 @@
+"""The promise, driven at random: the graph is the fold of what the model itself remembers, after every step.
+
+Each rule is one act, or two at once. An act may be killed before any of its statements, or lose its connection there.
+"""
+
+from collections.abc import Callable
+from itertools import permutations
+from threading import Barrier, Thread
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from facts.errors import HarvesterError
+from tests.fold import acts, words
+from tests.fold.acts import Act, Product
+from tests.fold.beside import differences
+from tests.fold.emptied import empty
+from tests.fold.interrupts import Killed, Script, drop, following, kill
+from tests.fold.observed import label_tables
+from tests.fold.shown import public_reads
+from tests.fold.state import PLACES, Receipt, State
+from tests.oracle.compare import compare
+
+REMEMBERED = 30
+STATEMENTS = 40
+
+places = st.sampled_from(PLACES)
+items = st.tuples(places, words.sayings, st.sampled_from(words.WRITERS))
+batches = st.lists(items, min_size=1, max_size=4, unique_by=lambda item: item[0]).map(
+    lambda batch: sorted(batch, key=lambda item: item[0].scope_key)
+)
+moments = st.one_of(st.none(), st.none(), st.integers(0, STATEMENTS), st.integers(0, 12))
+ways_to_die = st.sampled_from((kill, kill, drop))
+
+
+class Fold(RuleBasedStateMachine):
+    """Facts and harvests."""
+
+    product: ClassVar[Product]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = State()
+        self.receipts: list[Receipt] = []
+
+    @initialize()
+    def start_empty(self) -> None:
+        empty(self.product.facts, self.product.graph)
+
+    # --- one after another -------------------------------------------------------------------------------------
+
+    @rule(batch=batches, moment=moments, way=ways_to_die, again=st.booleans())
+    def store(self, batch: Any, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(acts.Store(items=batch), moment, way, again)
+
+    @rule(place=places, moment=moments, way=ways_to_die, again=st.booleans())
+    def delete(self, place: Any, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(acts.Delete(place=place), moment, way, again)
+
+    @precondition(lambda self: any(not fact.alive for fact in self.state.facts.values()))
+    @rule(data=st.data())
+    def revive(self, data: st.DataObject) -> None:
+        fact = data.draw(st.sampled_from([fact for fact in self.state.facts.values() if not fact.alive]))
+        said = data.draw(st.one_of(st.just(fact.said), words.sayings))
+        self.perform(acts.Store(items=[(fact.place, said, fact.writer)]))
+
+    @precondition(lambda self: self.state.pending())
+    @rule(data=st.data(), moment=moments, way=ways_to_die, again=st.booleans())
+    def harvest(self, data: st.DataObject, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(self.batch(data), moment, way, again)
+
+    @precondition(lambda self: self.state.pending())
+    @rule()
+    def drain(self) -> None:
+        while self.state.pending():
+            writer = self.state.pending()[0].writer
+            receipts = [fact.receipt for fact in self.state.pending() if fact.writer == writer]
+            self.perform(acts.Harvest(receipts=receipts))
+
+    @precondition(lambda self: self.receipts)
+    @rule(data=st.data())
+    def harvest_late(self, data: st.DataObject) -> None:
+        receipt = data.draw(st.sampled_from(self.receipts))
+        self.perform(acts.Harvest(receipts=[receipt]))
+
+    @rule(old=st.booleans(), moment=moments, way=ways_to_die)
+    def purge(self, old: bool, moment: int | None, way: Any) -> None:
+        self.perform(acts.Purge(old=old), moment, way)
+
+    @rule(place=places, crawled=st.booleans())
+    def mark(self, place: Any, crawled: bool) -> None:
+        self.perform(acts.Mark(place=place, crawled=crawled))
+
+    # --- two at once -------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.state.pending())
+    @rule(data=st.data())
+    def harvest_by_two(self, data: st.DataObject) -> None:
+        self.race(self.batch(data), self.batch(data))
+
+    @precondition(lambda self: self.state.pending())
+    @rule(data=st.data())
+    def harvest_while_facts_change(self, data: st.DataObject) -> None:
+        stored = batches.map(lambda batch: acts.Store(items=batch))
+        deleted = places.map(lambda place: acts.Delete(place=place))
+        self.race(self.batch(data), data.draw(st.one_of(stored, deleted)))
+
+    # --- how -----------------------------------------------------------------------------------------------------
+
+    def batch(self, data: st.DataObject) -> acts.Harvest:
+        """Some of what is pending, in some order, by one extractor."""
+        pending = data.draw(st.permutations(self.state.pending()))
+        size = data.draw(st.integers(1, len(pending)))
+        chosen = [fact.receipt for fact in pending[:size] if fact.writer == pending[0].writer]
+        return acts.Harvest(receipts=chosen)
+
+    def perform(
+        self, act: Act, moment: int | None = None, way: Callable[..., None] = kill, again: bool = False
+    ) -> None:
+        """One act; when it is killed, nothing happened, and it may be done again."""
+        try:
+            reply = self.call(act, moment, way)
+        except Killed:
+            if not again:
+                return
+            reply = self.call(act)
+        state = self.state.copy()
+        expected = act.expect(state)
+        assert reply == expected, f"{act}: {reply}, the model says {expected}"
+        self.adopt(state)
+
+    def call(self, act: Act, moment: int | None = None, way: Callable[..., None] = kill) -> Any:
+        """The reply of the product; refusals are replies."""
+        with following(Script(-1 if moment is None else moment, way)):
+            try:
+                return act.do(self.product)
+            except HarvesterError as error:
+                return error.code
+
+    def race(self, *racing: Act) -> None:
+        """Acts at the same moment: the replies and the graph are those of one after the other, in some order."""
+        replies = self.at_once(racing)
+        problems: list[str] = []
+        for order in permutations(range(len(racing))):
+            state = self.state.copy()
+            expected = {number: racing[number].expect(state) for number in order}
+            if any(expected[number] != replies[number] for number in order):
+                problems.append(f"{order}: {replies}, the model says {expected}")
+                continue
+            self.learn(state)
+            found = self.faults(state)
+            if not found:
+                self.adopt(state)
+                return
+            problems += [f"{order}:", *found]
+        raise AssertionError("\n".join([f"no order of {racing} explains it", *problems]))
+
+    def at_once(self, racing: tuple[Act, ...]) -> list[Any]:
+        """Their replies."""
+        barrier = Barrier(len(racing))
+        replies: list[Any] = [None] * len(racing)
+
+        def run(number: int) -> None:
+            barrier.wait()
+            try:
+                replies[number] = self.call(racing[number])
+            except BaseException as error:
+                replies[number] = error
+                raise
+
+        threads = [Thread(target=run, args=[number]) for number in range(len(racing))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for reply in replies:
+            if isinstance(reply, BaseException):
+                raise reply
+        return replies
+
+    def adopt(self, state: State) -> None:
+        """This is what happened."""
+        self.learn(state)
+        self.state = state
+
+    def learn(self, state: State) -> None:
+        """The etags that the database gave; old receipts are kept for those who come late."""
+        for key, fact in list(state.facts.items()):
+            if fact.etag is None:
+                record = self.product.facts.inspect(key)
+                assert record is not None, f"{key} is not there"
+                state.etags(key, record.etag)
+                self.receipts.append(state.facts[key].receipt)
+        del self.receipts[:-REMEMBERED]
+
+    @invariant()
+    def graph_is_the_fold(self) -> None:
+        found = self.faults(self.state)
+        assert not found, "\n".join(found)
+
+    def faults(self, state: State) -> list[str]:
+        """Where the product is not what the model's own memory says."""
+        expected = state.world.graph()
+        graph, facts = self.product.graph, self.product.facts
+        with facts.db.transaction() as connection:
+            seen = label_tables(connection, graph.tables.graph)
+            beside = differences(connection, state, registry=graph.tables.registry, facts=facts.tables.schema)
+        labels = [f"label tables: {line}" for line in compare(expected, seen)]
+        reads = [f"public reads: {line}" for line in compare(expected, public_reads(graph))]
+        return labels + reads + beside
+
+    def teardown(self) -> None:
+        """At the end the queue is emptied: then the graph is what the facts that are alive say."""
+        while self.state.pending():
+            self.drain()
+        self.graph_is_the_fold()
