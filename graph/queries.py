@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from facts.errors import InvalidArgument
 from facts.limits import byte_length, unstorable
+from facts.patterns import escape_like
 from graph.keys import NAME_BYTES, NAMESPACE_BYTES, kind_key, namespace_of, predicate_key
 
 Direction = Literal["any", "out", "in"]
@@ -145,6 +146,18 @@ def space_wanted(namespace: str | None) -> str | None:
         return None
     checked_text(namespace, argument="namespace", most=NAMESPACE_BYTES)
     return namespace_of(namespace) or DEFAULT_SPACE
+
+
+def space_hint(space: str | None) -> str | None:
+    """A LIKE pattern that the text of a list of namespaces must match when the wanted one is in it: cheap, and never wrong.
+
+    Texts of arrays and of JSON escape quotes, backslashes and control characters; a namespace with one of those has no hint.
+    """
+    if space is None:
+        return None
+    if any(char in '"\\' or not char.isprintable() for char in space):
+        return "%"
+    return f"%{escape_like(space)}%" if space else '%""%'
 
 
 def kind_wanted(kind: str | None) -> str | None:

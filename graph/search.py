@@ -25,6 +25,7 @@ from graph.queries import (
     kind_wanted,
     name_wanted,
     predicate_wanted,
+    space_hint,
     space_wanted,
 )
 from graph.views import EdgePage, EdgeRow, EdgeView, NodePage, NodeRow, NodeView
@@ -76,6 +77,12 @@ def _node_page(
     return _node_views(reading, rows[:limit]), last
 
 
+def space_filter(namespace: str | None) -> dict[str, str | None]:
+    """The parameters of a namespace filter."""
+    space = space_wanted(namespace)
+    return {"space": space, "space_hint": space_hint(space)}
+
+
 def node_filters(query: NodeQuery, limit: int) -> dict[str, Any]:
     """The parameters of the node searches; one row more than asked tells whether there is a next page."""
     name = name_wanted(query.name_like)
@@ -85,7 +92,7 @@ def node_filters(query: NodeQuery, limit: int) -> dict[str, Any]:
         "kind": kind_wanted(query.kind),
         "name": name,
         "like": None if name is None else f"%{escape_like(name)}%",
-        "space": space_wanted(query.namespace),
+        **space_filter(query.namespace),
         "after_place": place,
         "after_key": key,
         "limit": limit + 1,
@@ -174,7 +181,7 @@ def edge_filters(query: EdgeQuery, limit: int) -> dict[str, Any]:
     return {
         "predicate_key": predicate_wanted(query),
         "lowest": checked_confidence(query.min_confidence),
-        "space": space_wanted(query.namespace),
+        **space_filter(query.namespace),
         "after_from": after[0],
         "after_predicate": after[1],
         "after_to": after[2],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from facts.coverage import EVERYTHING, Coverage
 from facts.uncrawled import queue_statistics
-from graph.queries import space_wanted
+from graph.queries import space_hint, space_wanted
 from graph.views import DEFAULT_NAMESPACE
 from graph.visible_reads import visible_totals
 
@@ -79,7 +79,7 @@ def _totals(reading: Reading, space: str | None) -> Totals:
     if space is None:
         row = reading.conn.execute(stats.totals).fetchone()
     else:
-        row = reading.conn.execute(stats.totals_in, {"space": space, "label": label}, prepare=False).fetchone()
+        row = reading.conn.execute(stats.totals_in, {**_inside(space), "label": label}, prepare=False).fetchone()
     assert row is not None, "a SELECT without FROM has one row"  # noqa: S101
     by_namespace = _counts(reading, stats.by_namespace, space)
     return Totals(
@@ -92,7 +92,11 @@ def _totals(reading: Reading, space: str | None) -> Totals:
     )
 
 
+def _inside(space: str | None) -> dict[str, str | None]:
+    return {"space": space, "space_hint": space_hint(space)}
+
+
 def _counts(reading: Reading, statement: Composed, space: str | None) -> dict[str, int]:
     """Counts by name, the largest first."""
-    rows = reading.conn.execute(statement, {"space": space}, prepare=False).fetchall()
+    rows = reading.conn.execute(statement, _inside(space), prepare=False).fetchall()
     return dict(sorted(rows, key=lambda row: (-row[1], row[0])))

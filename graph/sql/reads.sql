@@ -23,7 +23,7 @@ FROM {registry}.node n
 WHERE (%(ids)s::bigint[] IS NULL OR n.id = ANY (%(ids)s::bigint[]))
   AND (%(kind)s::text IS NULL OR (n.key >= %(kind)s || ':' AND n.key < %(kind)s || ';'))
   AND (%(after_key)s::text IS NULL OR n.key > %(after_key)s)
-  AND (%(space)s::text IS NULL OR {registry}.lies_in(n.namespaces, %(space)s))
+  AND (%(space)s::text IS NULL OR (n.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(n.namespaces, %(space)s)))
 ORDER BY n.key LIMIT %(limit)s
 
 -- name: nodes_by_name
@@ -42,7 +42,7 @@ FROM matched m JOIN {registry}.node n ON n.id = m.node_id
 WHERE (%(ids)s::bigint[] IS NULL OR n.id = ANY (%(ids)s::bigint[]))
   AND (%(kind)s::text IS NULL OR (n.key >= %(kind)s || ':' AND n.key < %(kind)s || ';'))
   AND (%(after_key)s::text IS NULL OR (m.place, n.key) > (%(after_place)s, %(after_key)s))
-  AND (%(space)s::text IS NULL OR {registry}.lies_in(n.namespaces, %(space)s))
+  AND (%(space)s::text IS NULL OR (n.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(n.namespaces, %(space)s)))
 ORDER BY m.place, n.key LIMIT %(limit)s
 
 -- name: degrees
@@ -106,6 +106,10 @@ LIMIT %(listed)s
 
 -- name: search_edges
 -- Edges by endpoints, predicate, namespace (their own or an endpoint's) and confidence, in the order of their keys.
+WITH inside AS MATERIALIZED (
+    SELECT n.id FROM {registry}.node n
+    WHERE %(space)s::text IS NOT NULL AND n.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(n.namespaces, %(space)s)
+)
 SELECT e.id, s.key, t.key, e.predicate, e.predicate_key, e.confidence, e.observations,
        ARRAY(SELECT jsonb_object_keys(e.writers)), ARRAY(SELECT jsonb_object_keys(e.namespaces)), e.model, e.first_seen, e.last_seen
 FROM {registry}.edge e JOIN {registry}.node s ON s.id = e.source_id JOIN {registry}.node t ON t.id = e.target_id
@@ -113,8 +117,9 @@ WHERE (%(source)s::bigint IS NULL OR e.source_id = %(source)s)
   AND (%(target)s::bigint IS NULL OR e.target_id = %(target)s)
   AND (%(predicate_key)s::text IS NULL OR e.predicate_key = %(predicate_key)s)
   AND e.confidence >= %(lowest)s
-  AND (%(space)s::text IS NULL OR {registry}.lies_in(ARRAY(SELECT jsonb_object_keys(e.namespaces)), %(space)s)
-       OR {registry}.lies_in(s.namespaces, %(space)s) OR {registry}.lies_in(t.namespaces, %(space)s))
+  AND (%(space)s::text IS NULL OR e.source_id IN (SELECT id FROM inside) OR e.target_id IN (SELECT id FROM inside)
+       OR (e.namespaces::text LIKE %(space_hint)s
+           AND {registry}.lies_in(ARRAY(SELECT jsonb_object_keys(e.namespaces)), %(space)s)))
   AND (%(after_from)s::text IS NULL OR (s.key >= %(after_from)s
        AND (s.key, e.predicate_key, t.key) > (%(after_from)s, %(after_predicate)s, %(after_to)s)))
 ORDER BY s.key, e.predicate_key, t.key LIMIT %(limit)s

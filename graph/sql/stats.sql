@@ -4,11 +4,12 @@ SELECT (SELECT count(*) FROM {registry}.node), (SELECT count(*) FROM {registry}.
 
 -- name: totals_in
 -- The same of one namespace and below; an edge is in when it, or one of its ends, is.
-WITH inside AS MATERIALIZED (SELECT n.id FROM {registry}.node n WHERE {registry}.lies_in(n.namespaces, %(space)s))
+WITH inside AS MATERIALIZED (SELECT n.id FROM {registry}.node n WHERE n.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(n.namespaces, %(space)s))
 SELECT (SELECT count(*) FROM inside),
        (SELECT count(*) FROM {registry}.edge e
         WHERE e.source_id IN (SELECT id FROM inside) OR e.target_id IN (SELECT id FROM inside)
-           OR {registry}.lies_in(ARRAY(SELECT jsonb_object_keys(e.namespaces)), %(space)s)),
+           OR (e.namespaces::text LIKE %(space_hint)s
+               AND {registry}.lies_in(ARRAY(SELECT jsonb_object_keys(e.namespaces)), %(space)s))),
        (SELECT count(*) FROM inside i JOIN {graph}."EVIDENCED_BY" b
             ON b.start_id OPERATOR(ag_catalog.=) ag_catalog._graphid(%(label)s, i.id))
 
@@ -21,12 +22,16 @@ GROUP BY 1
 -- name: by_kind
 -- Nodes by kind, as keys spell it.
 SELECT split_part(n.key, ':', 1), count(*) FROM {registry}.node n
-WHERE %(space)s::text IS NULL OR {registry}.lies_in(n.namespaces, %(space)s)
+WHERE %(space)s::text IS NULL OR (n.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(n.namespaces, %(space)s))
 GROUP BY 1
 
 -- name: by_predicate
 -- Edges by predicate key.
+WITH inside AS MATERIALIZED (
+    SELECT n.id FROM {registry}.node n
+    WHERE %(space)s::text IS NOT NULL AND n.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(n.namespaces, %(space)s)
+)
 SELECT e.predicate_key, count(*) FROM {registry}.edge e
-WHERE %(space)s::text IS NULL OR {registry}.lies_in(ARRAY(SELECT jsonb_object_keys(e.namespaces)), %(space)s)
-   OR EXISTS (SELECT FROM {registry}.node n WHERE n.id IN (e.source_id, e.target_id) AND {registry}.lies_in(n.namespaces, %(space)s))
+WHERE %(space)s::text IS NULL OR e.source_id IN (SELECT id FROM inside) OR e.target_id IN (SELECT id FROM inside)
+   OR (e.namespaces::text LIKE %(space_hint)s AND {registry}.lies_in(ARRAY(SELECT jsonb_object_keys(e.namespaces)), %(space)s))
 GROUP BY 1

@@ -86,6 +86,20 @@ def test_a_namespace_covers_itself_and_what_lies_below_it(world):
     assert (loose.namespace, loose.namespaces) == (None, ("default",))
 
 
+@pytest.mark.parametrize(
+    "space", ['corpus/"sea"', "corpus\\sea", "corpus/50%_", "corpus/\u00e4\u200b", "a,b", "{x}", "NULL"]
+)
+def test_a_namespace_of_odd_characters_filters_like_any_other(world, space):
+    here = world.node("Doc", "Here", namespace=space)
+    below = world.node("Doc", "Below", namespace=f"{space}/deep")
+    there = world.node("Doc", "There", namespace=f"{space}x")
+    world.edge(there, "cites", world.node("Doc", "Loose"), namespace=space)
+    assert world.keys(namespace=space) == [below, here]
+    assert world.triples(namespace=space) == [f"{there} cite doc:loose"]
+    counted = world.graph.stats(space).totals
+    assert (counted.nodes, counted.edges, counted.by_predicate) == (2, 1, {"cite": 1})
+
+
 def test_a_node_in_several_namespaces_shows_the_smallest_and_lists_all(world):
     world.node("Doc", "Root", namespace="b/x", agent="one")
     world.node("Doc", "Root", namespace="a/y", agent="two")
