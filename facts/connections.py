@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 CONNECT_TIMEOUT_S = 10
 CHECKOUT_TIMEOUT_S = 30.0
+# Then the pool gives up and the next request tries at once; its own back-off would sleep on after the server is back.
+RECONNECT_TIMEOUT_S = 10.0
 RETRIES = 6
 FIRST_PAUSE_S = 0.02
 
@@ -85,6 +87,7 @@ class Database:
             min_size=1,
             max_size=max_size,
             timeout=CHECKOUT_TIMEOUT_S,
+            reconnect_timeout=RECONNECT_TIMEOUT_S,
             configure=prepare,
             open=True,
             name=application_name,

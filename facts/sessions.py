@@ -141,8 +141,7 @@ class Sessions:
     def tree(self, session_id: str) -> frozenset[str]:
         """The session's relatives: what a reader of it is granted besides itself."""
         checked = checked_session_id(session_id)
-        with self._db.transaction() as conn:
-            return self.lineage.tree(conn, checked)
+        return self._db.run(lambda conn: self.lineage.tree(conn, checked))
 
     def delete(self, session_id: str) -> int:
         """Delete one session with its private facts; returns how many facts went."""

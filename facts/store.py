@@ -110,8 +110,9 @@ class FactStore:
 
     def read(self, query: ReadFactsQuery | None = None, access: AccessContext = NOBODY) -> FactPage:
         """One page of the live facts that match and that the reader may see, newest first."""
-        with self.db.transaction() as conn:
-            return read_facts(conn, self.tables, query or ReadFactsQuery(), access, rules=self.settings.reserved)
+        return self.db.run(
+            lambda conn: read_facts(conn, self.tables, query or ReadFactsQuery(), access, rules=self.settings.reserved)
+        )
 
     def delete(self, request: DeleteFactInput, writer: Writer = HOUSE) -> DeleteResult:
         """Delete one fact, or all that match a pattern, as far as the writer's rights reach."""
@@ -124,22 +125,22 @@ class FactStore:
 
     def inspect(self, scope_key: str) -> FactRecord | None:
         """The row of a scope key in whatever state: for the product itself, past all access rules."""
-        with self.db.transaction() as conn:
-            return inspect_fact(conn, self.tables, scope_key)
+        return self.db.run(lambda conn: inspect_fact(conn, self.tables, scope_key))
 
     def readable(self, scope_keys: Iterable[str], access: AccessContext) -> set[str]:
         """Which of these scope keys the reader may see, with or without a fact behind them."""
-        with self.db.transaction() as conn:
-            return readable(access, conn, self.tables, scope_keys, rules=self.settings.reserved)
+        asked = list(scope_keys)
+        return self.db.run(lambda conn: readable(access, conn, self.tables, asked, rules=self.settings.reserved))
 
     def statistics(
         self, mode: StatisticsMode | str, session_ids: Sequence[str] = (), access: AccessContext = UNRESTRICTED
     ) -> tuple[NamespaceCount, ...]:
         """Live facts by first path segment."""
-        with self.db.transaction() as conn:
-            return namespace_counts(
+        return self.db.run(
+            lambda conn: namespace_counts(
                 conn, self.tables, access, rules=self.settings.reserved, mode=mode, session_ids=session_ids
             )
+        )
 
     def reader(self, session_id: str | None, *, granted_prefixes: tuple[str, ...] | None = None) -> AccessContext:
         """The access of an authenticated session: itself and its spawn tree."""
@@ -152,8 +153,7 @@ class FactStore:
 
     def tombstone_statistics(self, ttl_s: float | None = None) -> TombstoneStatistics:
         """Tombstones by what keeps them."""
-        with self.db.transaction() as conn:
-            return tombstone_statistics(conn, self.tables, ttl_s=self._ttl(ttl_s))
+        return self.db.run(lambda conn: tombstone_statistics(conn, self.tables, ttl_s=self._ttl(ttl_s)))
 
     def purge(self, ttl_s: float | None = None, limit: int = DEFAULT_LIMIT) -> PurgeResult:
         """Remove tombstones that nobody needs any more."""
@@ -187,8 +187,7 @@ class FactStore:
     ) -> QueuePage:
         """Pending facts within the reader's grant, oldest first."""
         query = UncrawledQuery(key_prefix=key_prefix, namespace=namespace, limit=limit, cursor=cursor)
-        with self.db.transaction() as conn:
-            return read_uncrawled(conn, self.tables, access, query, rules=self.settings.reserved)
+        return self.db.run(lambda conn: read_uncrawled(conn, self.tables, access, query, rules=self.settings.reserved))
 
     def set_crawled(
         self,
@@ -204,8 +203,7 @@ class FactStore:
 
     def queue_statistics(self, *, coverage: Coverage = EVERYTHING, namespace: str | None = None) -> QueueStatistics:
         """The queue in numbers."""
-        with self.db.transaction() as conn:
-            return queue_statistics(conn, self.tables, coverage=coverage, namespace=namespace)
+        return self.db.run(lambda conn: queue_statistics(conn, self.tables, coverage=coverage, namespace=namespace))
 
 
 def _lineage(tables: FactTables, settings: FactSettings) -> LineageResolver:

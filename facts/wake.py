@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -110,7 +110,7 @@ class WakeListener:
         """End the walk at the next poll, or at once while it waits to reconnect."""
         self._stopped = True
 
-    def wakes(self) -> Iterator[Wake]:
+    def wakes(self) -> Generator[Wake, None, None]:
         """Until stopped. The consumer reads after each Wake, hence always after listening began."""
         pause = self._times.first_pause_s
         while not self._stopped:

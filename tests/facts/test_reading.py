@@ -136,7 +136,8 @@ def test_scope_keys_are_answered_beyond_the_default_limit(store: FactStore) -> N
 
 def test_one_large_value_is_read_in_pages(store: FactStore) -> None:
     store.store(StoreFactInput(key="big", value={"text": "é" * 1000}, shared=True))
-    text, offset = "", 0
+    text = ""
+    offset: int | None = 0
     while offset is not None:
         page = store.read(
             ReadFactsQuery(scope_keys=["shared:big"], value_offset=offset, value_length=300), AMBER
