@@ -21,7 +21,7 @@ from graph.keys import (
     predicate_key,
     split_key,
 )
-from graph.model import ABSENT, EdgeMention, Incorporation, NamespaceArgument, NodeMention, NodeRef, Provenance
+from graph.model import ABSENT, EdgeMention, Incorporation, NodeMention, NodeRef, Provenance
 from graph.rows import EDGE_BASE, EDGES_PER_FACT, NODE_SLOTS, NODES_PER_FACT, Mention, Observation, Rows
 
 _IDENTITIES = ("normal", "exact")
@@ -170,8 +170,8 @@ class _Derivation:
             Observation(
                 self.origin, index, self.order, ends[0][0], ends[1][0], predicate_form, predicate, namespace,
                 confidence, self.provenance.writer, self.provenance.model, ends[0][0], ends[1][0],
-            )  # fmt: skip
-        )
+            )
+        )  # fmt: skip
 
     def _endpoint(self, end: str | NodeRef, argument: str) -> tuple[str, tuple[str, str], bool]:
         if isinstance(end, NodeRef):
@@ -187,15 +187,23 @@ class _Derivation:
         spelled = (key.partition(":")[2], named[1])
         self._mention(pos, key, spelled, kind=named[0], namespace=self.namespace, named=True, weak=weak)
 
-    def _mention(
-        self, pos: int, key: str, spelled: tuple[str, str], *, kind: str, namespace: str, named: bool, weak: bool = False
+    def _mention(  # noqa: PLR0913 - the columns of a mention
+        self,
+        pos: int,
+        key: str,
+        spelled: tuple[str, str],
+        *,
+        kind: str,
+        namespace: str,
+        named: bool,
+        weak: bool = False,
     ) -> None:
         self.mentions.append(
             Mention(
                 self.origin, pos, self.order, key, spelled[0], spelled[1], named, weak, kind, namespace,
                 self.provenance.writer, key,
-            )  # fmt: skip
-        )
+            )
+        )  # fmt: skip
 
 
 def derive(item: Incorporation, *, origin: int, order: int, provenance: Provenance) -> Rows:

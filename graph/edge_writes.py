@@ -38,7 +38,7 @@ class _Locked:
     state: EdgeState
 
 
-def write_edges(
+def write_edges(  # noqa: PLR0913, PLR0917 - what one write brings together, called once
     conn: Connection,
     tables: GraphTables,
     changes: Sequence[OriginChange],
@@ -67,21 +67,28 @@ def _project_new(
 ) -> None:
     if not created:
         return
-    properties = [_properties(key, fresh[key], [scope_keys[source] for source in fresh[key].evidence]) for key in created]
+    properties = [
+        _properties(key, fresh[key], [scope_keys[source] for source in fresh[key].evidence]) for key in created
+    ]
     conn.execute(
         tables.edges.project_new_edges,
         {
             "ids": numbers(created.values()), "sources": numbers(key[0] for key in created),
             "targets": numbers(key[1] for key in created), "properties": texts(properties),
             "label": tables.label_ids.rel, "node_label": tables.label_ids.node,
-        },  # fmt: skip
-    )
+        },
+    )  # fmt: skip
 
 
 def _properties(key: EdgeKey, state: EdgeState, evidence: list[str] | None) -> str:
     """The JSON text of an edge's AGE properties, left open for the members that only the database knows."""
     written = _properties_of(
-        state.predicate, key[2], state.strength, tuple(sorted(state.writers)), min(filter(None, state.namespaces), default=None), state.model
+        state.predicate,
+        key[2],
+        state.strength,
+        tuple(sorted(state.writers)),
+        min(filter(None, state.namespaces), default=None),
+        state.model,
     )
     return written if evidence is None else f'{written},"evidence":[{",".join(map(_text, evidence))}]'
 
@@ -198,7 +205,22 @@ def _lock_edges(conn: Connection, tables: GraphTables, keys: Sequence[EdgeKey]) 
         },
     ).fetchall()
     locked: dict[EdgeKey, _Locked] = {}
-    for number, source, target, key, predicate, rank, model, count, certain, weight, hand, writers, spaces, evidence in rows:
+    for (
+        number,
+        source,
+        target,
+        key,
+        predicate,
+        rank,
+        model,
+        count,
+        certain,
+        weight,
+        hand,
+        writers,
+        spaces,
+        evidence,
+    ) in rows:
         strength = Strength(observations=count, certain=certain, weight=int(weight))
         state = EdgeState(predicate, rank, model, strength, hand, writers, spaces, tuple(evidence))
         locked[(source, target, key)] = _Locked(number, state)
@@ -218,23 +240,25 @@ def _write_observations(
         conn.execute(tables.edges.delete_observations, {"origins": origins, "poses": poses})
     if not added:
         return
-    (origins, poses, _, from_keys, to_keys, predicate_keys, predicates, namespaces, confidences, writers, models, sources,
-     targets, _) = zip(*added, strict=True)  # fmt: skip
+    (origin_ids, positions, _, from_keys, to_keys, predicate_keys, predicates, namespaces, confidences, writers, models,
+     sources, targets, _) = zip(*added, strict=True)  # fmt: skip
     conn.execute(
         tables.edges.insert_observations,
         {
-            "origins": numbers(origins), "poses": numbers(poses),
+            "origins": numbers(origin_ids), "poses": numbers(positions),
             "edges": numbers([None if row.loop else edge_ids[_edge_key(row, node_ids)] for row in added]),
             "sources": numbers([node_ids[key] for key in sources]), "targets": numbers([node_ids[key] for key in targets]),
             "from_keys": texts(from_keys), "to_keys": texts(to_keys), "predicate_keys": texts(predicate_keys),
             "predicates": texts(predicates), "namespaces": texts(namespaces), "confidences": numbers(confidences),
             "writers": texts(writers), "models": texts(models), "ranks": numbers([row.rank for row in added]),
-        },  # fmt: skip
-    )
+        },
+    )  # fmt: skip
     moved = [row for row in added if row.attached is not None]
     if moved:
         places = {"origins": numbers(row.origin for row in moved), "poses": numbers(row.pos for row in moved)}
-        conn.execute(tables.edges.restore_observation_order, {**places, "attached": numbers(row.attached for row in moved)})
+        conn.execute(
+            tables.edges.restore_observation_order, {**places, "attached": numbers(row.attached for row in moved)}
+        )
 
 
 def _update_edges(
@@ -307,7 +331,9 @@ def _show_lowest(conn: Connection, tables: GraphTables, after: dict[int, EdgeSta
             after[number] = state._replace(shown_rank=rank, predicate=predicate, model=model)
 
 
-def _refill_evidence(conn: Connection, tables: GraphTables, after: dict[int, EdgeState | None], ids: Sequence[int]) -> None:
+def _refill_evidence(
+    conn: Connection, tables: GraphTables, after: dict[int, EdgeState | None], ids: Sequence[int]
+) -> None:
     if not ids:
         return
     for number, evidence in conn.execute(tables.edges.newest_evidence, {"ids": numbers(ids)}):

@@ -15,7 +15,6 @@ The caller has locked the facts, opened the transaction, and starts anew on Inte
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-
 from typing import TypeVar
 
 from psycopg import Connection
@@ -55,7 +54,10 @@ class Delta:
                 continue
             _split(change.before.mentions, change.after.mentions, delta.dropped_mentions, delta.added_mentions)
             _split(
-                change.before.observations, change.after.observations, delta.dropped_observations, delta.added_observations
+                change.before.observations,
+                change.after.observations,
+                delta.dropped_observations,
+                delta.added_observations,
             )
             if change.before.keys != change.after.keys:
                 delta.recited.append(change)
@@ -109,7 +111,7 @@ class _Nodes:
     created: dict[str, int]
 
 
-def replace_contributions(
+def replace_contributions(  # noqa: PLR0913 - what one write brings together
     conn: Connection,
     tables: GraphTables,
     changes: Sequence[OriginChange],
@@ -137,7 +139,9 @@ def replace_contributions(
     refresh = _write_mentions(conn, tables, delta, nodes)
     _refresh_nodes(conn, tables, refresh)
     _write_evidence(conn, tables, changes, nodes, scope_keys, first)
-    edges = write_edges(conn, tables, changes, delta.dropped_observations, delta.added_observations, nodes.ids, scope_keys)
+    edges = write_edges(
+        conn, tables, changes, delta.dropped_observations, delta.added_observations, nodes.ids, scope_keys
+    )
     deleted = _delete_empty(conn, tables, [nodes.ids[key] for key in delta.weakened])
     return Effect(
         nodes_created=frozenset(nodes.created),
@@ -199,6 +203,8 @@ def _insert_missing(conn: Connection, tables: GraphTables, keys: list[str], ment
         held = mention.namespace == NOWHERE and mention.attached is None
         if mention.node_key not in known and not held:
             fresh.setdefault(mention.node_key, []).append(mention)
+    # Aliases without their name belong to a node that another writer deleted meanwhile: it stays missing, we start anew.
+    fresh = {key: forms for key, forms in fresh.items() if any(each.named for each in forms)}
     if not fresh:
         return {}
     rows = [_shown(key, sorted(named, key=lambda mention: mention.rank)) for key, named in fresh.items()]
@@ -209,8 +215,8 @@ def _insert_missing(conn: Connection, tables: GraphTables, keys: list[str], ment
             "keys": texts(columns[0]), "kinds": texts(columns[1]), "names": texts(columns[2]), "aliases": texts(columns[3]),
             "namespaces": texts(columns[4]), "writers": texts(columns[5]), "properties": texts(columns[6]),
             "label": tables.label_ids.node,
-        },  # fmt: skip
-    ).fetchall()
+        },
+    ).fetchall()  # fmt: skip
     return {key: number for number, key in inserted}
 
 
@@ -255,7 +261,9 @@ def _write_mentions(conn: Connection, tables: GraphTables, delta: Delta, nodes: 
 
 
 def _insert_mentions(conn: Connection, tables: GraphTables, mentions: list[Mention], nodes: _Nodes) -> None:
-    origins, poses, _, named_keys, forms, spellings, named, _, kinds, namespaces, writers, at, _ = zip(*mentions, strict=True)
+    origins, poses, _, named_keys, forms, spellings, named, _, kinds, namespaces, writers, at, _ = zip(
+        *mentions, strict=True
+    )
     conn.execute(
         tables.engine.insert_mentions,
         {
@@ -263,8 +271,8 @@ def _insert_mentions(conn: Connection, tables: GraphTables, mentions: list[Menti
             "named_keys": texts(named_keys), "forms": texts(forms), "spellings": texts(spellings),
             "ranks": numbers([mention.rank for mention in mentions]), "named": flags(named), "kinds": texts(kinds),
             "namespaces": texts(namespaces), "writers": texts(writers),
-        },  # fmt: skip
-    )
+        },
+    )  # fmt: skip
     moved = [m for m in mentions if m.attached is not None]
     if moved:
         conn.execute(
@@ -320,7 +328,12 @@ def _refresh_nodes(conn: Connection, tables: GraphTables, ids: set[int]) -> None
 
 def _pairs(mentions: Iterable[Mention], keys: Sequence[int]) -> set[tuple[str, int]]:
     """(node, cited source) for mentions that carry evidence: the ends of a hand edge do not."""
-    return {(mention.node_key, key) for mention in mentions if mention.named and mention.namespace != NOWHERE for key in keys}
+    return {
+        (mention.node_key, key)
+        for mention in mentions
+        if mention.named and mention.namespace != NOWHERE
+        for key in keys
+    }
 
 
 def _write_evidence(
@@ -337,14 +350,21 @@ def _write_evidence(
     unknown: list[tuple[int, int]] = []
     lost: list[tuple[int, int]] = []
     for change in changes:
-        before, after = _pairs(change.before.mentions, change.before.keys), _pairs(change.after.mentions, change.after.keys)
-        (unknown if change.origin in first else known).extend((nodes.ids[key], source) for key, source in after - before)
+        before, after = (
+            _pairs(change.before.mentions, change.before.keys),
+            _pairs(change.after.mentions, change.after.keys),
+        )
+        (unknown if change.origin in first else known).extend(
+            (nodes.ids[key], source) for key, source in after - before
+        )
         lost.extend((nodes.ids[key], source) for key, source in before - after)
     if unknown:
         anchors = sorted({source for _, source in unknown})
         conn.execute(
             tables.engine.attach_first_evidence,
-            {**_pair_columns(unknown), **labels, "anchors": numbers(anchors), "scope_keys": texts(scope_keys[a] for a in anchors)},
+            _pair_columns(unknown)
+            | labels
+            | {"anchors": numbers(anchors), "scope_keys": texts(scope_keys[a] for a in anchors)},
         )
     if known:
         names = texts(scope_keys[source] for _, source in known)

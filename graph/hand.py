@@ -68,7 +68,8 @@ def _assert_citing(writing: Writing, cited: Cited) -> tuple[int, dict[int, str]]
     if not keys:
         return int(made[0]), {}
     writing.conn.execute(
-        writing.tables.sources.cite_sources, {"scope_keys": texts(keys), "owners": texts(cited.owners[key] for key in keys)}
+        writing.tables.sources.cite_sources,
+        {"scope_keys": texts(keys), "owners": texts(cited.owners[key] for key in keys)},
     )
     rows = writing.conn.execute(
         writing.tables.hand.cite,
@@ -131,11 +132,11 @@ def _hand_mentions(
     last = len(forms) - 1
     return tuple(
         Mention(
-            -assertion, NODE_SLOTS - 1 if slot == last else slot, assertion, key, each, spelling, slot == last, False, kind,
+            -assertion, NODE_SLOTS - 1 if slot == last else slot, assertion, key, each, spelling, slot == last, False, kind,  # noqa: FBT003
             namespace, writer,
-        )  # fmt: skip
+        )
         for slot, (each, spelling) in enumerate(forms)
-    )
+    )  # fmt: skip
 
 
 def _node_standing(writing: Writing, key: str) -> _Standing:
@@ -236,7 +237,9 @@ def _state_edge(
     changes = _renamespaced(writing, [origin for origin, _ in own], "", namespace) if given is not None else []
     assertion, sources = _assert_citing(writing, cited)
     changes.append(OriginChange(-assertion, Rows(), _edge_rows(assertion, asked, namespace, agent, tuple(sources))))
-    keyed = redirects | redirects_of(writing.conn, writing.tables, {key for each in changes for key in each.after.named_keys})
+    keyed = redirects | redirects_of(
+        writing.conn, writing.tables, {key for each in changes for key in each.after.named_keys}
+    )
     return _apply(writing, changes, keyed, sources, epoch)
 
 
@@ -245,7 +248,7 @@ def _edge_rows(assertion: int, asked: EdgeUpsert, namespace: str, agent: str, ke
     ends = []
     for side, key in enumerate((asked.from_key, asked.to_key)):
         kind, _, name = key.partition(":")
-        ends.append(Mention(-assertion, EDGE_BASE + side, assertion, key, name, name, True, True, kind, NOWHERE, agent))
+        ends.append(Mention(-assertion, EDGE_BASE + side, assertion, key, name, name, True, True, kind, NOWHERE, agent))  # noqa: FBT003
     observation = Observation(
         -assertion, 0, assertion, asked.from_key, asked.to_key, predicate_key(asked.predicate), asked.predicate.strip(),
         namespace, asked.confidence, agent, asked.model,

@@ -59,7 +59,9 @@ def incorporate(
     outcomes = {key: _refused(key, refusal) for key, refusal in refused.items()}
     epoch = current_epoch(conn, tables)
     known = _known_sources(conn, tables, locked)
-    said, rejected = _derive_all(conn, tables, [item for item in batch if item.scope_key in locked], locked, known, provenance)
+    said, rejected = _derive_all(
+        conn, tables, [item for item in batch if item.scope_key in locked], locked, known, provenance
+    )
     outcomes |= rejected
     outcomes |= _write(conn, tables, said, known, provenance, epoch)
     acknowledge(conn, facts, [fact for key, fact in locked.items() if key not in rejected])
@@ -137,7 +139,8 @@ def _write(
     repeated = [each for each in alive if _says_the_same(each, known.get(each.item.scope_key), provenance)]
     same = {each.origin for each in repeated}
     changed = [each for each in alive if each.item.scope_key in known and each.origin not in same]
-    release = release_sources(conn, tables, [known[s.item.scope_key].source_id for s in said if s.fact.deleted and s.item.scope_key in known])
+    buried = [known[s.item.scope_key].source_id for s in said if s.fact.deleted and s.item.scope_key in known]
+    release = release_sources(conn, tables, buried)
     changes = _changes(conn, tables, first, changed, release)
     _write_ledger(conn, tables, first, changed, repeated, provenance)
     if changes:
@@ -152,7 +155,11 @@ def _write(
 
 
 def _says_the_same(said: _Said, known: _Known | None, provenance: Provenance) -> bool:
-    return known is not None and (known.extraction, known.writer, known.model) == (said.text, provenance.writer, provenance.model)
+    return known is not None and (known.extraction, known.writer, known.model) == (
+        said.text,
+        provenance.writer,
+        provenance.model,
+    )
 
 
 def _changes(
@@ -166,7 +173,9 @@ def _changes(
     return [
         *(
             # Derived rows stand at the nodes that they name, until a merge redirects them.
-            OriginChange(each.origin, before.get(each.origin, nothing), each.rows.resolved(redirects) if redirects else each.rows)
+            OriginChange(
+                each.origin, before.get(each.origin, nothing), each.rows.resolved(redirects) if redirects else each.rows
+            )
             for each in speaking
         ),
         *(change for change in release.changes if change.origin not in ours),

@@ -24,7 +24,7 @@ EVIDENCE_PER_CALL = 256
 
 _ASCII_TOKEN = re.compile(r"(?:[a-z0-9]+[+#]*)+")
 _STOP_WORDS = frozenset(
-    "a an the this that these those my your his her its our their am is are be being".split()
+    "a an the this that these those my your his her its our their am is are be being".split()  # noqa: SIM905 - a sentence
 )
 _LOSE_ES = ("sses", "shes", "ches", "xes", "zzes")
 _KEEP_S = ("ss", "us", "is")

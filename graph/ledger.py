@@ -14,7 +14,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 
 
 def _namespace(value: NamespaceArgument, inherited: str | None) -> str | None:
-    return inherited if value is ABSENT else value  # type: ignore[return-value]
+    return inherited if value is ABSENT else value
 
 
 def _node(item: NodeMention | None, namespace: str | None) -> dict[str, Any] | None:

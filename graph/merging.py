@@ -6,6 +6,7 @@ are taken back.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg import Connection
 
@@ -33,8 +34,8 @@ def closure(merges: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Where each merged key ends up: follow the decisions to their end. A decision never points into a circle."""
     into = dict(merges)
     ends: dict[str, str] = {}
-    for key in into:
-        target, seen = into[key], {key}
+    for key, first in into.items():
+        target, seen = first, {key}
         while target in into and target not in seen:
             seen.add(target)
             target = into[target]
@@ -76,7 +77,7 @@ def unmerge_nodes(merging: Merging, merge_id: int) -> MergeRecord:
         raise NotFound(f"there is no merge {merge_id}", argument="mergeId")
     if row[6] is not None:
         raise Conflict(f"merge {merge_id} was taken back already", argument="mergeId")
-    end = redirects_of(merging.conn, merging.tables, [row[1]]).get(row[1], row[2])
+    end = redirects_of(merging.conn, merging.tables, [row[1]]).get(row[1], str(row[2]))
     node = merging.conn.execute(merging.tables.removal.node_by_key, {"key": end}).fetchone()
     undone = merging.conn.execute(merging.tables.merging.undo_merge, {"id": merge_id}).fetchone()
     _re_resolve(merging, [node[0]] if node else [], {row[1], end}, epoch)
@@ -97,14 +98,14 @@ def _node_id(merging: Merging, key: str, guard: str | None, *, argument: str) ->
     return int(row[0])
 
 
-def _record(row: Sequence[object] | None) -> MergeRecord:
+def _record(row: Sequence[Any] | None) -> MergeRecord:
     if row is None:
         raise NotFound("the merge was not stored")
     merge_id, from_key, into_key, reason, agent_id, merged_at, undone_at = row
     return MergeRecord(
         merge_id=merge_id, from_key=from_key, into_key=into_key, reason=reason, agent_id=agent_id, merged_at=merged_at,
         undone_at=undone_at,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def _re_resolve(merging: Merging, ids: Sequence[int], exclusive: set[str], epoch: int) -> None:
@@ -136,7 +137,7 @@ def _scope_keys(merging: Merging, changes: Sequence[OriginChange]) -> dict[int, 
 
 
 def _rewrite_closure(merging: Merging) -> dict[str, str]:
-    before = dict(merging.conn.execute(merging.tables.merging.all_redirects).fetchall())
+    before: dict[str, str] = dict(merging.conn.execute(merging.tables.merging.all_redirects).fetchall())
     after = closure(merging.conn.execute(merging.tables.merging.standing_merges).fetchall())
     gone = [key for key in before if key not in after]
     if gone:

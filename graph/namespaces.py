@@ -31,10 +31,10 @@ class NamespaceUpsert:
     description: str
     name: str | None = None
     archived: bool = False
-    source: str | None | Absent = ABSENT
-    node_schema: Mapping[str, Any] | None | Absent = ABSENT
-    edge_schema: Mapping[str, Any] | None | Absent = ABSENT
-    harvest_config: Mapping[str, Any] | None | Absent = ABSENT
+    source: str | Absent | None = ABSENT
+    node_schema: Mapping[str, Any] | Absent | None = ABSENT
+    edge_schema: Mapping[str, Any] | Absent | None = ABSENT
+    harvest_config: Mapping[str, Any] | Absent | None = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -40,7 +40,9 @@ class Doomed:
 
     def within(self, rows: Rows) -> tuple[list[Mention], list[Observation]]:
         """Those of an origin's rows that go."""
-        return [row for row in rows.mentions if self.mention(row)], [row for row in rows.observations if self.observation(row)]
+        return [row for row in rows.mentions if self.mention(row)], [
+            row for row in rows.observations if self.observation(row)
+        ]
 
 
 def release_sources(conn: Connection, tables: GraphTables, sources: Sequence[int]) -> Release:
@@ -143,4 +145,3 @@ def carry_out(conn: Connection, tables: GraphTables, release: Release, epoch: in
     effect = replace_contributions(conn, tables, release.changes, scope_keys={}, epoch=epoch)
     delete_released(conn, tables, release)
     return effect
-

@@ -62,7 +62,9 @@ def _touching(keys: set[str]) -> Doomed:
 
 
 def _at_nodes(removing: Removing, ids: list[int]) -> list[int]:
-    return [origin for (origin,) in removing.conn.execute(removing.tables.removal.origins_at_nodes, {"ids": numbers(ids)})]
+    return [
+        origin for (origin,) in removing.conn.execute(removing.tables.removal.origins_at_nodes, {"ids": numbers(ids)})
+    ]
 
 
 def delete_edge(removing: Removing, from_key: str, to_key: str, predicate: str, guard: str | None = None) -> bool:
@@ -129,9 +131,7 @@ def _unplaced(removing: Removing, origins: list[int], inside: Doomed, namespace:
     return losing - {key for (key,) in otherwise}
 
 
-def _strike_locked(
-    removing: Removing, find: Callable[[], list[int]], doomed: Doomed, epoch: int
-) -> Effect | None:
+def _strike_locked(removing: Removing, find: Callable[[], list[int]], doomed: Doomed, epoch: int) -> Effect | None:
     """Lock the facts behind what goes, strike it, and put the live ones back on the queue."""
     keys = _keys_of(removing, find())
     locked = lock_cited(removing.conn, removing.facts, sorted(keys))

@@ -28,9 +28,7 @@ def rank_of(*, weak: bool, moved: bool, hand: bool, order: int, pos: int) -> int
 
     ``order`` is the assertion id or ``facts.id``, at most 2**42.
     """
-    return (
-        (weak << _WEAK_BIT) | (moved << _MOVED_BIT) | ((not hand) << _FACT_BIT) | (order << _ORDER_BITS) | pos
-    )
+    return (weak << _WEAK_BIT) | (moved << _MOVED_BIT) | ((not hand) << _FACT_BIT) | (order << _ORDER_BITS) | pos
 
 
 class Mention(NamedTuple):
@@ -152,7 +150,9 @@ class OriginChange(NamedTuple):
         """How many mentions and statements the origin no longer makes."""
         if not self.before.mentions and not self.before.observations:
             return 0
-        named = {mention.node_key for mention in self.before.mentions} - {mention.node_key for mention in self.after.mentions}
+        named = {mention.node_key for mention in self.before.mentions} - {
+            mention.node_key for mention in self.after.mentions
+        }
         stated = {row.edge for row in self.before.observations} - {row.edge for row in self.after.observations}
         return len(named) + len(stated)
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from psycopg import Connection
 
-from facts.errors import Busy
+from facts.errors import Busy, Unsupported
 from facts.migrations import require_current
 from graph.engine import InterruptedWriteError
 from graph.hand import Writing, upsert_edge, upsert_node
 from graph.incorporate import incorporate
+from graph.merging import Merging, merge_nodes, unmerge_nodes
+from graph.migrations import graph_migrations
 from graph.model import (
     Author,
     EdgeUpsert,
@@ -24,8 +26,6 @@ from graph.model import (
     UpsertedEdge,
     UpsertedNode,
 )
-from graph.merging import Merging, merge_nodes, unmerge_nodes
-from graph.migrations import graph_migrations
 from graph.namespaces import (
     NamespaceDeletion,
     NamespaceRecord,
@@ -121,9 +121,7 @@ class GraphStore(GraphReads):
         self, from_key: str, into_key: str, reason: str, author: Author, *, namespace: str | None = None
     ) -> MergeRecord:
         """Record that two keys are one; every row keeps the key as named, so it can be taken back exactly."""
-        return self.write(
-            lambda conn: merge_nodes(self._merging(conn, author), from_key, into_key, reason, namespace)
-        )
+        return self.write(lambda conn: merge_nodes(self._merging(conn, author), from_key, into_key, reason, namespace))
 
     def unmerge_nodes(self, merge_id: int, author: Author) -> MergeRecord:
         """Take a merge back."""
@@ -175,6 +173,8 @@ def open_graph_store(
     :param topology: `visible` hides from a caller whatever none of its readable evidence shows.
     :raises Unavailable: the database is not migrated; run ``harvester migrate``.
     """
+    if url is not None and url != facts.db.url:
+        raise Unsupported("the graph on another server than the facts is not supported yet", argument="graph_url")
     require_current(facts.db, graph_migrations(graph, registry))
     with facts.db.transaction() as conn:
         tables = graph_tables(conn, graph, registry)

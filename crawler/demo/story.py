@@ -31,16 +31,12 @@ PICTURE = Path(".harvester/demo.html")
 MOST_COMMITS = 400
 
 
-class PromiseBrokenError(HarvesterError):
-    """The graph is not what the live facts say."""
-
-
 def run_demo(*, picture: Path = PICTURE, checkout: Path | None = None, console: Console | None = None) -> None:
     """Run it all in a database of its own, which goes when the demo ends; only the picture stays.
 
     :param picture: where the HTML picture is written.
     :param checkout: a git repository whose history is ingested as well; the working directory unless given.
-    :raises PromiseBrokenError: the graph differs from the fold of the live facts.
+    :raises HarvesterError: the graph differs from the fold of the live facts.
     """
     started = time.monotonic()
     out = console or Console(highlight=False)
@@ -105,7 +101,7 @@ class _Story:
         tally = Harvester(self.desk.stores.facts, self.desk.stores.needed_graph(), self.rules, owner="demo").drain()
         spent = time.monotonic() - started
         if tally.failed:
-            raise PromiseBrokenError(f"{tally.failed} facts failed: {dict(tally.failures)}")
+            raise HarvesterError(f"{tally.failed} facts failed: {dict(tally.failures)}")
         show.line(
             self.out,
             (f"{tally.acked:,}", "bold"),
@@ -115,7 +111,7 @@ class _Story:
         folded = fold(self.desk.live_facts(), self.rules)
         differences = folded.differences(sight.knowledge())
         if differences:
-            raise PromiseBrokenError(
+            raise HarvesterError(
                 f"the graph is not the fold of the live facts, {len(differences)} differences: "
                 + "; ".join(differences[:5])
             )
@@ -151,7 +147,7 @@ class _Story:
         was, became = before.knowledge(), after.knowledge()
         change = Change.between(was, became)
         if change.come or not change.gone or not change.changed:
-            raise PromiseBrokenError(f"an edit and a delete should take edges away and weaken one, not {change}")
+            raise HarvesterError(f"an edit and a delete should take edges away and weaken one, not {change}")
         show.change(self.out, change, was, became, before.names)
         show.verdict(self.out, change)
 

@@ -12,6 +12,4 @@ def graph_migrations(graph: str = "knowledge", registry: str = "knowledge_regist
         raise InvalidArgument(f"graph name {graph!r} is too short: AGE wants at least 3 characters", argument="graph")
     if graph == registry:
         raise InvalidArgument("the graph and its registry need two different names", argument="registry")
-    return MigrationSet(
-        package="graph.migrations", schema=registry, identifiers={"graph": graph, "registry": registry}
-    )
+    return MigrationSet(package="graph.migrations", schema=registry, identifiers={"graph": graph, "registry": registry})

@@ -11,7 +11,9 @@ SCRIBE = Author(agent_id="tester")
 
 
 def edge(world: World, confidence: float, *evidence: str) -> tuple[float, int, bool]:
-    asked = EdgeUpsert(from_key="port:alva", to_key="port:brek", predicate="trades with", confidence=confidence, evidence=evidence)
+    asked = EdgeUpsert(
+        from_key="port:alva", to_key="port:brek", predicate="trades with", confidence=confidence, evidence=evidence
+    )
     done = world.graph.upsert_edge(asked, SCRIBE)
     return done.confidence, done.observations, done.reinforced
 
@@ -91,8 +93,8 @@ def test_removing_evidence_in_any_order_leaves_no_orphan(world: World) -> None:
     assert (removal.nodes_deleted, removal.edges_deleted, world.keys()) == (2, 1, [])
     counts = world.graph.db.run(
         lambda conn: [conn.execute(f"SELECT count(*) FROM knowledge_registry.{table}").fetchone() for table in
-                      ("node", "edge", "mention", "surface", "observation", "assertion", "citation", "source")]  # fmt: skip
-    )
+                      ("node", "edge", "mention", "surface", "observation", "assertion", "citation", "source")]
+    )  # fmt: skip
     assert counts == [(0,)] * 8
 
 
@@ -160,7 +162,8 @@ def test_a_deleted_node_comes_back_from_the_facts_put_on_the_queue(world: World)
     assert world.graph.delete_node("ship:aurora")
     assert (world.keys(), world.triples()) == (["port:alva"], [])
     fact = world.facts.inspect(key)
-    assert fact is not None and not fact.crawled
+    assert fact is not None
+    assert not fact.crawled
     _berth(world)
     assert world.triples() == ["ship:aurora berthed_in port:alva"]
 
@@ -169,7 +172,8 @@ def test_a_node_deleted_without_requeue_stays_away_until_its_fact_is_incorporate
     key = _berth(world)
     assert world.graph.delete_node("ship:aurora", requeue=False)
     fact = world.facts.inspect(key)
-    assert fact is not None and fact.crawled
+    assert fact is not None
+    assert fact.crawled
     assert not world.graph.delete_node("ship:aurora")
     world.harvest("log/9", NodeMention(kind="Ship", name="Aurora", aliases=["Dawn"]))
     (ship,) = world.nodes(kind="ship").nodes

@@ -10,7 +10,11 @@ from facts.errors import InvalidArgument
 from graph.model import EdgeMention, Incorporation, NodeMention, NodeRef, Outcome, Provenance
 from tests.graph.world import World
 
-AURORA, ALVA, BREK = (NodeMention(kind="Ship", name="Aurora"), NodeMention(kind="Port", name="Alva"), NodeMention(kind="Port", name="Brek"))
+AURORA, ALVA, BREK = (
+    NodeMention(kind="Ship", name="Aurora"),
+    NodeMention(kind="Port", name="Alva"),
+    NodeMention(kind="Port", name="Brek"),
+)
 
 
 def says(source: NodeMention, predicate: str, target: NodeMention, confidence: float = 0.5) -> EdgeMention:
@@ -95,14 +99,24 @@ def test_a_faulty_fact_is_rejected_with_all_its_faults_and_the_rest_of_the_batch
     for key in ("log/1", "log/2"):
         world.store(key)
     bad = [NodeMention(kind="!", name="x"), NodeMention(kind="Ship", name=" ")]
-    edges = [EdgeMention(source="ship:aurora", target="nokey", predicate="x"), says(AURORA, "->", ALVA), says(AURORA, "x", AURORA)]
+    edges = [
+        EdgeMention(source="ship:aurora", target="nokey", predicate="x"),
+        says(AURORA, "->", ALVA),
+        says(AURORA, "x", AURORA),
+    ]
     batch = [
         Incorporation(scope_key="shared:log/1", etag=world.facts.inspect("shared:log/1").etag, nodes=bad, edges=edges),
         Incorporation(scope_key="shared:log/2", etag=world.facts.inspect("shared:log/2").etag, nodes=[AURORA]),
     ]
     first, second = world.graph.incorporate(batch, Provenance(writer="triples"))
     assert (first.outcome, second.outcome) == ("rejected", "acked")
-    assert [error.split(":")[0] for error in first.errors] == ["nodes[0]", "nodes[1]", "edges[0]", "edges[1]", "edges[2]"]
+    assert [error.split(":")[0] for error in first.errors] == [
+        "nodes[0]",
+        "nodes[1]",
+        "edges[0]",
+        "edges[1]",
+        "edges[2]",
+    ]
     assert not world.facts.inspect("shared:log/1").crawled
     assert world.keys() == ["ship:aurora"]
 
@@ -122,10 +136,26 @@ def test_one_fact_twice_in_a_batch_is_refused(world: World) -> None:
 
 
 def test_values_that_would_break_a_query_come_back_byte_for_byte(world: World) -> None:
-    names = ["$$", "$$$", "a $age$ b", "$1", "$name", "it's", 'a"b', "back\\slash", "new\nline", "x::y", "\u0001", "\U0001f419", "NULL"]
+    names = [
+        "$$",
+        "$$$",
+        "a $age$ b",
+        "$1",
+        "$name",
+        "it's",
+        'a"b',
+        "back\\slash",
+        "new\nline",
+        "x::y",
+        "\u0001",
+        "\U0001f419",
+        "NULL",
+    ]
     world.harvest("log/1", *(NodeMention(kind="text", name=name) for name in names))
     assert sorted(node.name for node in world.nodes().nodes) == sorted(names)
-    rows = world.graph.db.run(lambda conn: conn.execute('SELECT properties::json FROM knowledge."GraphNode"').fetchall())
+    rows = world.graph.db.run(
+        lambda conn: conn.execute('SELECT properties::json FROM knowledge."GraphNode"').fetchall()
+    )
     assert sorted(row[0]["name"] for row in rows) == sorted(names)
 
 
@@ -150,7 +180,9 @@ def _rows(world: World) -> list[Any]:
     tables = ("node", "edge", "mention", "observation", "surface")
     return [
         world.graph.db.run(
-            lambda conn, table=table: conn.execute(f"SELECT xmin::text, t.* FROM knowledge_registry.{table} t ORDER BY 2, 3").fetchall()
+            lambda conn, table=table: conn.execute(
+                f"SELECT xmin::text, t.* FROM knowledge_registry.{table} t ORDER BY 2, 3"
+            ).fetchall()
         )
         for table in tables
     ]

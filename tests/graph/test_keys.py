@@ -85,7 +85,9 @@ def test_one_spelling_a_form_is_kept_the_first_one() -> None:
     assert merge_aliases(existing, incoming) == ["Cutty Sark", "Old Lady"]
 
 
-@pytest.mark.parametrize(("given", "stored"), [(None, None), ("  ", None), (" default/ ", None), ("/corpus/sea/", "corpus/sea")])
+@pytest.mark.parametrize(
+    ("given", "stored"), [(None, None), ("  ", None), (" default/ ", None), ("/corpus/sea/", "corpus/sea")]
+)
 def test_namespaces_lose_blanks_and_slashes_at_both_ends(given: str | None, stored: str | None) -> None:
     assert namespace_of(given) == stored
 

@@ -69,7 +69,10 @@ def test_eight_writers_on_the_same_nodes_and_edges_leave_each_once_with_every_ev
     assert [count for count, _ in rows] == [WRITERS * (rounds - 1)] * NAMES
     assert [confidence for _, confidence in rows] == [pytest.approx(expected, abs=1e-9)] * NAMES
     labels = graph.db.run(
-        lambda conn: [conn.execute(f'SELECT count(*) FROM knowledge."{label}"').fetchone()[0] for label in ("GraphNode", "REL", "EVIDENCED_BY")]
+        lambda conn: [
+            conn.execute(f'SELECT count(*) FROM knowledge."{label}"').fetchone()[0]
+            for label in ("GraphNode", "REL", "EVIDENCED_BY")
+        ]
     )
     assert labels == [NAMES, NAMES, NAMES * WRITERS * rounds]
     assert "deadlock detected" not in log_since(server.log_path, began)
@@ -81,7 +84,9 @@ def log_since(path: Path, size: int) -> str:
         return log.read()
 
 
-def harvest_as(store: GraphStore, key: str, *nodes: NodeMention, edges: tuple[EdgeMention, ...] = ()) -> Callable[[], str]:
+def harvest_as(
+    store: GraphStore, key: str, *nodes: NodeMention, edges: tuple[EdgeMention, ...] = ()
+) -> Callable[[], str]:
     def act() -> str:
         fact = store.facts.inspect(f"shared:{key}")
         assert fact is not None
@@ -146,15 +151,20 @@ def test_a_merge_that_meets_writers_of_both_nodes_loses_nothing(stores: list[Gra
         (node,) = world.nodes(kind="thing").nodes
         assert {"shared:one", "shared:two"} <= set(node.evidence)
         stores[0].unmerge_nodes(record.merge_id, scribe)
-        assert {n.node_key: "shared:one" in n.evidence for n in world.nodes(kind="thing").nodes} == {"thing:a": True, "thing:b": False}
+        assert {n.node_key: "shared:one" in n.evidence for n in world.nodes(kind="thing").nodes} == {
+            "thing:a": True,
+            "thing:b": False,
+        }
 
 
-def test_evidence_attached_while_its_fact_is_deleted_never_stays_on_a_reconciled_tombstone(stores: list[GraphStore]) -> None:
+def test_evidence_attached_while_its_fact_is_deleted_never_stays_on_a_reconciled_tombstone(
+    stores: list[GraphStore],
+) -> None:
     world = World(stores[0].facts, stores[0])
     for turn in range(20):
         key = world.store("cited", turn)
 
-        def cite() -> str:
+        def cite(key: str = key) -> str:
             try:
                 stores[0].upsert_node(NodeUpsert(kind="Thing", name="X", evidence=[key]), Author(agent_id="a"))
             except Exception as error:  # noqa: BLE001 - the race decides; what matters is the state after it
