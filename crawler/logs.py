@@ -29,3 +29,19 @@ def configure_logs(*, style: Format = "auto", level: str = "info") -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    _take_over_libraries()
+
+
+class _ToStructlog(logging.Handler):
+    """What libraries log (the connection pool, above all) in the same lines as our own events."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        log.log(record.levelno, "library", library=record.name, said=record.getMessage())
+
+
+def _take_over_libraries() -> None:
+    root = logging.getLogger()
+    for handler in [each for each in root.handlers if isinstance(each, _ToStructlog)]:
+        root.removeHandler(handler)
+    root.addHandler(_ToStructlog(level=logging.WARNING))

@@ -22,7 +22,7 @@ from facts.errors import Busy, HarvesterError, Unavailable
 log = structlog.get_logger()
 
 _FIRST_RECONNECT_SECONDS: Final = 0.5
-_LONGEST_RECONNECT_SECONDS: Final = 15.0
+_LONGEST_RECONNECT_SECONDS: Final = 5.0
 
 
 class Steps(Protocol):

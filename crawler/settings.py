@@ -137,7 +137,7 @@ def wants_debug(arguments: Sequence[str], environment: Mapping[str, str] = os.en
 
 
 def environment_for_child(**extra: str) -> dict[str, str]:
-    """This process's environment, for a command that it starts."""
+    """The environment of this process, for a command that it starts."""
     return {**os.environ, **extra}
 
 
