@@ -34,8 +34,8 @@ demo: setup  ## facts in, graph out, one fact edited and one deleted: see the pr
 	$(BIN)/harvester demo $(ARGS)
 
 .PHONY: test
-test: setup  ## every test but the soak and the benchmarks (ARGS="tests/facts -k lease" for some)
-	$(PYTEST) -n $(WORKERS) -m "not soak and not benchmark" $(ARGS)
+test: setup  ## every test but the soak (ARGS="tests/facts -k lease" for some)
+	$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)
 
 .PHONY: check
 check: lint types contract sizes imports committed schemacheck docscheck test  ## what CI runs: all checks, then the tests
