@@ -43,6 +43,10 @@ def edge_evidence(reading: Reading, ids: Collection[int], *, shown: int = EVIDEN
 
 def first_evidence(origins: Sequence[int], visible: Mapping[int, str], shown: int) -> Evidence | None:
     """What the first `shown` + 1 origins of an item tell; None when they do not tell all that is to be shown."""
+    if len(origins) == 1 and origins[0] > 0:
+        # Most edges, by far.
+        key = visible.get(origins[0])
+        return NO_EVIDENCE if key is None else Evidence(keys=(key,))
     if any(origin < 0 for origin in origins):
         return None
     keys = tuple(dict.fromkeys(visible[origin] for origin in origins if origin in visible))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from graph.queries import DEFAULT_SPACE
@@ -91,14 +92,14 @@ class Neighbourhood:
     cut: tuple[str, ...] = ()
 
 
-def named_namespaces(stored: Iterable[str]) -> tuple[str, ...]:
-    """Stored namespaces under the names that callers use, in byte order."""
-    return tuple(sorted(space or DEFAULT_NAMESPACE for space in stored))
+@lru_cache(maxsize=4_096)
+def namespaces_shown(stored: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The smallest namespace named (None when none is), and all of them under the names that callers use.
 
-
-def shown_namespace(stored: Iterable[str]) -> str | None:
-    """The smallest namespace named (code points order as UTF-8 bytes do), None when none is."""
-    return min((space for space in stored if space != DEFAULT_SPACE), default=None)
+    Sorted by code points, which order as UTF-8 bytes do. Remembered, since many records lie in the same ones.
+    """
+    named = sorted(space for space in stored if space != DEFAULT_SPACE)
+    return named[0] if named else None, tuple(sorted(space or DEFAULT_NAMESPACE for space in stored))
 
 
 class NodeRow(NamedTuple):
@@ -112,12 +113,13 @@ class NodeRow(NamedTuple):
 
     def view(self, evidence: Evidence, degree: int | None) -> NodeView:
         """The node as callers see it."""
+        namespace, namespaces = namespaces_shown(tuple(self.namespaces))
         return NodeView(
             node_key=self.key,
             kind=self.kind,
             name=self.name,
-            namespace=shown_namespace(self.namespaces),
-            namespaces=named_namespaces(self.namespaces),
+            namespace=namespace,
+            namespaces=namespaces,
             aliases=tuple(self.aliases),
             evidence=evidence.keys,
             evidence_truncated=evidence.truncated,
@@ -148,13 +150,14 @@ class EdgeRow(NamedTuple):
 
     def view(self, evidence: Evidence) -> EdgeView:
         """The edge as callers see it."""
+        namespace, namespaces = namespaces_shown(tuple(self.namespaces))
         return EdgeView(
             from_key=self.from_key,
             to_key=self.to_key,
             predicate=self.predicate,
             predicate_key=self.predicate_key,
-            namespace=shown_namespace(self.namespaces),
-            namespaces=named_namespaces(self.namespaces),
+            namespace=namespace,
+            namespaces=namespaces,
             confidence=self.confidence,
             observations=self.observations,
             evidence=evidence.keys,
