@@ -20,7 +20,7 @@ from graph.merging import closure
 from graph.origins import citations_of, mention_of, observation_of
 from graph.projection import ensure_graph, project_all, repair_oid
 from graph.recorded import recorded
-from graph.rows import Mention, Observation, OriginChange, Rows
+from graph.rows import EDGE_BASE, NODE_SLOTS, NOWHERE, Mention, Observation, OriginChange, Rows
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -63,23 +63,22 @@ class _FactsFirst(Exception):
         self.scope_keys = set(scope_keys)
 
 
-def rebuild(
-    place: Place, *, by_requeue: bool = False, on_batch: Callable[[int, int], None] | None = None
-) -> Rebuilt:
+def rebuild(place: Place, *, by_requeue: bool = False, on_batch: Callable[[int, int], None] | None = None) -> Rebuilt:
     """Make the graph again.
 
     :param by_requeue: empty the ledger and put its facts back on the queue instead: they are extracted anew.
     :param on_batch: told how many origins of how many are done.
     """
     again: set[str] = set()
-    unreadable: set[str] = set()
+
+    def attempt(conn: Connection) -> Rebuilt:
+        return _Rebuild(conn, place, again, on_batch).run(by_requeue=by_requeue)
+
     for _ in range(RESTARTS):
         try:
-            return place.db.run(lambda conn: _Rebuild(conn, place, again, unreadable, on_batch).run(by_requeue=by_requeue))
+            return place.db.run(attempt)
         except _FactsFirst as found:
-            again |= found.scope_keys
-            if not by_requeue:
-                unreadable |= found.scope_keys
+            again.update(found.scope_keys)
         except InterruptedWriteError:
             continue
     raise Busy("other writers kept changing the ledger; try again")
@@ -92,7 +91,6 @@ class _Rebuild:
     conn: Connection
     place: Place
     again: set[str]
-    unreadable: set[str]
     on_batch: Callable[[int, int], None] | None
 
     def run(self, *, by_requeue: bool) -> Rebuilt:
@@ -109,7 +107,7 @@ class _Rebuild:
         facts, assertions, merges, nodes, edges = self.conn.execute(tables.rebuild.totals).fetchall()[0]
         return Rebuilt(
             facts=facts, assertions=assertions, merges=merges, nodes=nodes, edges=edges, requeued=requeued,
-            unreadable=tuple(sorted(self.unreadable)),
+            unreadable=() if by_requeue else tuple(sorted(self.again)),
         )  # fmt: skip
 
     def _strike(self, tables: GraphTables, *, by_requeue: bool) -> None:
@@ -150,7 +148,9 @@ class _Rebuild:
             self.conn.execute(drop, {"origins": numbers(origins)})
         redirects = redirects_of(self.conn, tables, {key for rows in said.values() for key in rows.named_keys})
         cited = sorted({key for rows in said.values() for key in rows.keys})
-        scope_keys = dict(self.conn.execute(tables.merging.scope_keys_of, {"ids": numbers(cited)}).fetchall())
+        scope_keys: dict[int, str] = dict(
+            self.conn.execute(tables.merging.scope_keys_of, {"ids": numbers(cited)}).fetchall()
+        )
         facts = [origin for origin in said if origin > 0]
         by_hand = {key for (key,) in self.conn.execute(tables.rebuild.cited_by_hand, {"ids": numbers(facts)})}
         replace_contributions(
@@ -170,7 +170,9 @@ class _Rebuild:
         if faulty:
             raise _FactsFirst(faulty)
         return {
-            origin: _placed_as_before(ledger[origin].rows, kept[origin]) if origin > 0 else kept[origin]
+            origin: _placed_as_before(ledger[origin].rows, kept[origin])
+            if origin > 0
+            else _with_all_named(kept[origin])
             for origin in origins
         }
 
@@ -202,3 +204,25 @@ def _placed_as_before(rows: Rows, kept: Rows) -> Rows:
         tuple(row._replace(attached=observations.get(row.pos)) for row in rows.observations),
         rows.keys,
     )
+
+
+def _with_all_named(rows: Rows) -> Rows:
+    """A hand assertion whose rows were damaged still names every key that they speak of, as its edge's ends do."""
+    named = {row.named_key for row in rows.mentions if row.named}
+    held = [
+        Mention(
+            origin=row.origin, pos=pos, order=row.order, named_key=key, form=key.partition(":")[2],
+            spelling=key.partition(":")[2], named=True, weak=True, kind=key.partition(":")[0], namespace=NOWHERE,
+            writer=row.writer, node_key=key, attached=row.attached,
+        )
+        for row in rows.observations
+        for pos, key in ((EDGE_BASE, row.from_key), (EDGE_BASE + 1, row.to_key))
+        if key not in named
+    ]  # fmt: skip
+    held += [
+        row._replace(pos=NODE_SLOTS - 1, form=key.partition(":")[2], spelling=key.partition(":")[2], named=True)
+        for key, row in {row.named_key: row for row in rows.mentions}.items()
+        if key not in named
+    ]
+    by_place = {row.pos: row for row in (*rows.mentions, *held)}
+    return rows._replace(mentions=tuple(by_place.values()))

@@ -40,6 +40,7 @@ from graph.reading import Topology
 from graph.reads import GraphReads
 from graph.removal import Removing, delete_edge, delete_node, remove_evidence
 from graph.tables import DEFAULT_GRAPH, DEFAULT_REGISTRY, GraphTables, graph_tables
+from graph.versions import require_one_version
 
 if TYPE_CHECKING:
     from facts import FactStore
@@ -178,4 +179,5 @@ def open_graph_store(
     require_current(facts.db, graph_migrations(graph, registry))
     with facts.db.transaction() as conn:
         tables = graph_tables(conn, graph, registry)
+        require_one_version(conn, tables)
     return GraphStore(facts, tables, topology)

@@ -10,7 +10,7 @@ from facts.errors import Unavailable
 from graph.cypher import CypherQuery
 from graph.rebuild import Place, rebuild
 from graph.store import open_graph_store
-from tests.graph.upkeep_world import AGENT, edge, isle, shown, stored, tell
+from tests.graph.upkeep_world import AGENT, edge, isle, shown, stored
 from tests.graph.world import World
 
 WIPES = {
@@ -33,12 +33,6 @@ def wipe(world: World, script: str) -> None:
             conn.execute(statement.encode())
 
 
-@pytest.fixture
-def told(world: World) -> World:
-    tell(world)
-    return world
-
-
 @pytest.mark.parametrize("lost", WIPES)
 def test_a_wiped_graph_is_made_again_as_it_was(told: World, lost: str) -> None:
     views, tables = shown(told), stored(told)
@@ -58,18 +52,19 @@ def test_a_wiped_graph_is_made_again_as_it_was(told: World, lost: str) -> None:
     assert told.facts.queue_statistics().pending == 0
 
 
-def test_new_writes_and_cypher_work_on_a_graph_made_again(told: World, database_url: str) -> None:
+def test_new_writes_and_cypher_work_on_a_graph_made_again(told: World) -> None:
     wipe(told, WIPES["AGE's graph"])
-    with open_fact_store(database_url) as facts:
+    with open_fact_store(told.facts.db.url) as facts:
         with pytest.raises(Unavailable, match="harvester rebuild"):
             open_graph_store(facts=facts)
         rebuild(place(told))
         with open_graph_store(facts=facts) as graph:
             world = World(facts, graph)
             world.harvest("a", isle("Ona"), edge("Ona", "bridge to", "Nova"))
-            assert "isle:nova" in world.keys()
+            assert world.keys(name_like="nova") == ["isle:nova"]
             world.graph.unmerge_nodes(3, AGENT)
-            found = graph.query(CypherQuery(cypher="MATCH (n:GraphNode)-[r:REL]->(m) RETURN n.node_key, m.node_key"), UNRESTRICTED)
+            cypher = "MATCH (n:GraphNode)-[r:REL]->(m) RETURN n.node_key, m.node_key"
+            found = graph.query(CypherQuery(cypher=cypher), UNRESTRICTED)
             assert ("isle:ona", "isle:nova") in found.rows
 
 

@@ -32,12 +32,19 @@ def isle(name: str, *aliases: str, **more: Any) -> NodeMention:
 
 def tell(world: World) -> None:
     """Harvests, edits, hand assertions, merges that overlap, one taken back, a self-edge, a struck item, a tombstone."""
-    world.harvest("a", isle("Ona", "First \"isle\"", "Öna"), isle("Rost", namespace="corpus/n"), edge("Ona", "bridge to", "Rost"))
-    world.harvest("b", isle("ONA", "The Ona\\"), edge("Ona", "bridges to", "Rost", 0.75, namespace="corpus"), writer="other")
+    world.harvest(
+        "a", isle("Ona", 'First "isle"', "Öna"), isle("Rost", namespace="corpus/n"), edge("Ona", "bridge to", "Rost")
+    )
+    world.harvest(
+        "b", isle("ONA", "The Ona\\"), edge("Ona", "bridges to", "Rost", 0.75, namespace="corpus"), writer="other"
+    )
     world.harvest("c", isle("Vega"), edge("Vega", "ferry", "Ona", 1.0), edge("Vega", "ferry", "Rost"), session="s2")
-    world.harvest("d", edge("Rost", "near", "Roest"), EdgeMention(source="isle:roest", target="reef:x\u00e9", predicate="near"))
-    world.harvest("e", isle("Struck"), edge("Struck", "near", "Vega"), NodeMention(kind="File", name="/Tmp/A", identity="exact"))
-    world.harvest("e", isle("Struck"), edge("Struck", "near", "Vega", 0.25), NodeMention(kind="File", name="/Tmp/A", identity="exact"))
+    world.harvest(
+        "d", edge("Rost", "near", "Roest"), EdgeMention(source="isle:roest", target="reef:x\u00e9", predicate="near")
+    )
+    file = NodeMention(kind="File", name="/Tmp/A", identity="exact")
+    world.harvest("e", isle("Struck"), edge("Struck", "near", "Vega"), file)
+    world.harvest("e", isle("Struck"), edge("Struck", "near", "Vega", 0.25), file)
     roest = world.node("Isle", "Röst", "shared:a", "shared:b", aliases=["Rest"], namespace="corpus/hand")
     world.node("Isle", "Lone", session="s9")
     world.edge("isle:ona", "bridge to", "isle:rost", "shared:a", "shared:d", confidence=0.9)
@@ -90,7 +97,8 @@ QUERIES = {
                   LEFT JOIN knowledge_registry.source s ON s.id = m.origin""",
     "surface": """SELECT n.key, s.form, s.spelling, s.folded, s.rank FROM knowledge_registry.surface s
                   JOIN knowledge_registry.node n ON n.id = s.node_id""",
-    "observation": """SELECT f.scope_key, o.origin < 0, o.pos, o.edge_id IS NULL, s.key, t.key, o.from_key, o.to_key, o.predicate_key,
+    "observation": """SELECT f.scope_key, o.origin < 0, o.pos, o.edge_id IS NULL, s.key, t.key, o.from_key, o.to_key,
+                             o.predicate_key,
                              o.predicate, o.namespace, o.confidence, o.writer, o.model, o.rank, o.attached
                       FROM knowledge_registry.observation o JOIN knowledge_registry.node s ON s.id = o.source_id
                       JOIN knowledge_registry.node t ON t.id = o.target_id
