@@ -65,6 +65,7 @@ def claim(
     conn.execute(tables.claims.walk_in_order)
     rows = conn.execute(tables.claims.claim_expired, parameters, prepare=False).fetchall()
     if not rows:
+        conn.execute(tables.claims.join_in_order)
         rows = conn.execute(tables.claims.claim_due, parameters, prepare=False).fetchall()
     return [ClaimedFact.from_row(row) for row in rows]
 
