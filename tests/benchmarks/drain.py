@@ -2,15 +2,21 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from time import perf_counter
+from typing import Any
+from unittest.mock import patch
 
-from crawler.harvest import Harvester
-from crawler.rules import read_rules
+from crawler.extractors.triples import TriplesExtractor
+from crawler.loop import Stop
+from crawler.wiring import connect_stores
+from crawler.workers import Job, work
 from facts import FactStore, StoreFactInput, open_fact_store
-from graph import open_graph_store
 from tests.benchmarks.statements import Statements, timed_statements
 from tests.benchmarks.steps import Run
+from tests.benchmarks.worker import bench_settings
 from tests.benchmarks.workload import Fact
 
 BATCH = 1_000
@@ -31,7 +37,7 @@ def store_batch(facts: FactStore, batch: Sequence[Fact]) -> None:
 
 def drain(url: str, *, size: int, workers: int) -> Run:
     """The whole queue, by so many processes; timed from the word to the last answer."""
-    harvesters = [start_worker(url, f"bench-{number}") for number in range(workers)]
+    harvesters = [start_worker(url) for _ in range(workers)]
     for harvester in harvesters:
         expect(harvester, "ready")
     began = perf_counter()
@@ -48,26 +54,65 @@ def drain(url: str, *, size: int, workers: int) -> Run:
 
 
 def profile(url: str, *, size: int) -> Run:
-    """The same drain in this process, with the time of each statement; slower by the timing itself."""
-    facts = open_fact_store(url)
-    graph = open_graph_store(url, facts=facts)
-    harvester = Harvester(facts, graph, read_rules({}, reserved_prefixes=()), owner="bench-profile")
-    statements = Statements.known()
-    with timed_statements(statements):
+    """The same drain in this process, one step after the other, with the time of each; slower for that."""
+    settings, statements = bench_settings(url), Statements.known()
+    job = Job(url=url, settings=settings, config={}, once=True)
+    with (
+        connect_stores(url, settings) as stores,
+        timed_statements(statements),
+        timed_extraction(statements),
+        claims_in_turn(),
+    ):
         began = perf_counter()
-        harvester.drain()
+        work(job, stores, Stop())
         seconds = perf_counter() - began
-    graph.close()
-    facts.close()
     return Run(system="harvester, profiled", size=size, facts=size, seconds=seconds, shares=statements.shares(seconds))
+
+
+@contextmanager
+def claims_in_turn() -> Iterator[None]:
+    """No batch is claimed while another one is written: overlapping steps have no shares."""
+    with patch("crawler.harvest.ThreadPoolExecutor", InTurn):
+        yield
+
+
+class InTurn(Executor):
+    """An executor that does the work at once."""
+
+    def __init__(self, *_args: object, **_kwargs: object) -> None:
+        super().__init__()
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        done: Future[Any] = Future()
+        done.set_result(work(*args, **kwargs))
+        return done
+
+
+@contextmanager
+def timed_extraction(statements: Statements) -> Iterator[None]:
+    """The extractor's part."""
+    extract = TriplesExtractor.extract
+
+    def timed(self: TriplesExtractor, facts: Sequence[Any]) -> Any:
+        began = perf_counter()
+        try:
+            return extract(self, facts)
+        finally:
+            statements.seconds["extract (no statement)"] += perf_counter() - began
+
+    TriplesExtractor.extract = timed  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        TriplesExtractor.extract = extract  # type: ignore[method-assign]
 
 
 Worker = subprocess.Popen[str]
 
 
-def start_worker(url: str, owner: str) -> Worker:
+def start_worker(url: str) -> Worker:
     """A process that is not draining yet."""
-    command = [sys.executable, "-m", "tests.benchmarks.worker", url, owner]
+    command = [sys.executable, "-m", "tests.benchmarks.worker", url]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

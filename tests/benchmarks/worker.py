@@ -1,29 +1,30 @@
 """One harvester in a process of its own: opens everything, says `ready`, drains on a line of input, says how much.
 
-Run by `drain`, one process a worker, so that what is timed is work and not imports.
+What `harvester run --once` does in a worker, but for the start, so that what is timed is work and not imports. Run by
+`drain`, one process a worker.
 """
 
 import sys
 
-from crawler.harvest import Harvester
-from crawler.rules import read_rules
-from crawler.workers import settle_memory
-from facts import open_fact_store
-from graph import open_graph_store
+from crawler.loop import Stop
+from crawler.settings import Settings, read_settings
+from crawler.wiring import connect_stores
+from crawler.workers import Job, work
 
 
-def main(url: str, owner: str) -> None:
+def bench_settings(url: str) -> Settings:
+    """The defaults, on this database, whatever the environment says."""
+    return read_settings({"database_url": url}, environment={})
+
+
+def main(url: str) -> None:
     """Wait for the word, then drain."""
-    settle_memory()
-    facts = open_fact_store(url)
-    graph = open_graph_store(url, facts=facts)
-    harvester = Harvester(facts, graph, read_rules({}, reserved_prefixes=()), owner=owner)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    tally = harvester.drain()
-    print(tally.acked, flush=True)
-    graph.close()
-    facts.close()
+    settings = bench_settings(url)
+    with connect_stores(url, settings) as stores:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        tally = work(Job(url=url, settings=settings, config={}, once=True), stores, Stop())
+        print(tally.acked, flush=True)
 
 
 if __name__ == "__main__":
