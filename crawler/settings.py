@@ -52,6 +52,10 @@ class Settings(BaseModel):
         "shared", description="visible: nodes and edges that a caller sees no evidence of are hidden from it"
     )
 
+    merge_policy: Literal["suggest", "exact-alias"] = Field(
+        "suggest", description="exact-alias: harvesters record (undoable) merges of nodes of one kind that share a name"
+    )
+
     batch_size: int = Field(1_000, ge=1, le=10_000, description="facts that one step claims")
     lease_seconds: float = Field(60.0, ge=1, description="how long a claimed fact is kept from others")
     max_attempts: int = Field(5, ge=1, description="attempts before a failing fact is parked")

@@ -13,7 +13,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.connection import wait
@@ -22,19 +22,25 @@ from typing import Any, Final
 
 import structlog
 
+from crawler.alias_merges import AliasMerges
 from crawler.harvest import Harvester, Pace, Tally
 from crawler.heartbeat import Heartbeat
 from crawler.logs import configure_logs
-from crawler.loop import Stop, Waits, run_loop, stop_on_signals
+from crawler.loop import DeadlineReached, Steps, Stop, Waits, run_loop, stop_on_signals
 from crawler.settings import Settings
 from crawler.wiring import Stores, connect_stores, rules_of
-from facts.errors import HarvesterError
+from facts.errors import HarvesterError, Unavailable
 from facts.queue import Backoff
+from graph.merge_policy import MergePolicy
 
 log = structlog.get_logger()
 
 _ALLOCATIONS_A_LOOK: Final = 200_000
-_MOST_REPLACEMENTS: Final = 20
+_MOST_QUICK_DEATHS: Final = 10
+_QUICK_SECONDS: Final = 30.0
+_GRACE_SECONDS: Final = 5.0
+_CONNECT_ATTEMPTS: Final = 60
+_CONNECT_PAUSE_SECONDS: Final = 2.0
 _CRASHED: Final = 70
 _LOOK_SECONDS: Final = 0.5
 
@@ -74,12 +80,16 @@ def work(job: Job, stores: Stores, stop: Stop, on_step: Callable[[Tally], None] 
         url=job.url, schema=settings.facts_schema, owner=harvester.owner, lease_seconds=settings.lease_seconds
     )  # fmt: skip
     with stop_on_signals(stop, deadline=settings.shutdown_seconds), beating:
-        return run_loop(harvester, once=job.once, stop=stop, waits=waits, on_step=on_step)
+        steps: Steps = harvester
+        if MergePolicy(settings.merge_policy) is MergePolicy.EXACT_ALIAS:
+            steps = AliasMerges(harvester, stores.needed_graph())
+        return run_loop(steps, once=job.once, stop=stop, waits=waits, on_step=on_step)
 
 
 def settle_memory() -> None:
     """A batch makes hundreds of thousands of short-lived values and no cycles: looking for cycles that often costs a third
-    of a drain. What start-up made is set aside, and the collector looks seldom."""
+    of a drain. What start-up made is set aside, and the collector looks seldom.
+    """
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS_A_LOOK, 50, 50)
 
@@ -87,13 +97,18 @@ def settle_memory() -> None:
 def run_workers(job: Job, count: int, stop: Stop, on_step: Callable[[Tally], None] | None = None) -> Tally:
     """``count`` worker processes; returns when all have ended. A stop reaches them through the parent's signal."""
     crew = _Crew(job, on_step)
-    with stop_on_signals(stop, deadline=job.settings.shutdown_seconds + 5):
-        for _ in range(count):
-            crew.start()
-        while crew.members:
-            crew.look()
-            if stop:
-                crew.stop()
+    try:
+        with stop_on_signals(stop, deadline=job.settings.shutdown_seconds + _GRACE_SECONDS):
+            for _ in range(count):
+                crew.start()
+            while crew.members:
+                crew.look()
+                if stop:
+                    crew.stop()
+    except DeadlineReached:
+        log.warning("workers_killed", workers=len(crew.members), detail="what they held comes back with its lease")
+    finally:
+        crew.kill()
     return crew.total
 
 
@@ -101,8 +116,9 @@ class _Crew:
     def __init__(self, job: Job, on_step: Callable[[Tally], None] | None) -> None:
         self._job = job
         self._on_step = on_step
-        self._replaced = 0
+        self._quick_deaths = 0
         self._stopping = False
+        self._born: dict[Pipe, float] = {}
         self.members: dict[Pipe, SpawnProcess] = {}
         self.total = Tally()
 
@@ -113,6 +129,7 @@ class _Crew:
         process.start()
         theirs.close()
         self.members[ours] = process
+        self._born[ours] = time.monotonic()
 
     def look(self) -> None:
         """Take what workers report; an end of the pipe is the end of its worker."""
@@ -135,17 +152,24 @@ class _Crew:
         for process in self.members.values():
             process.terminate()
 
+    def kill(self) -> None:
+        """Nothing outlives the parent; after an orderly end there is nobody left."""
+        for process in self.members.values():
+            process.kill()
+            process.join()
+
     def _ended(self, pipe: Pipe) -> None:
         process = self.members.pop(pipe)
+        lived = time.monotonic() - self._born.pop(pipe)
         pipe.close()
         process.join()
         if process.exitcode == 0 or self._stopping:
             return
-        self._replaced += 1
-        log.warning("worker_died", pid=process.pid, exit_code=process.exitcode)
-        if self._replaced > _MOST_REPLACEMENTS:
-            raise HarvesterError(f"{self._replaced} workers died; the log above says how")
-        time.sleep(min(0.1 * self._replaced, 2.0))
+        log.warning("worker_died", pid=process.pid, exit_code=process.exitcode, lived_seconds=round(lived, 1))
+        self._quick_deaths = self._quick_deaths + 1 if lived < _QUICK_SECONDS else 0
+        if self._quick_deaths > _MOST_QUICK_DEATHS:
+            raise HarvesterError(f"workers keep dying ({self._quick_deaths} in a row); the log above says how")
+        time.sleep(min(0.1 * self._quick_deaths, 2.0))
         self.start()
 
 
@@ -160,8 +184,19 @@ def _worker(job: Job, pipe: Pipe) -> None:
             stop.set()  # The parent is gone; nobody would stop this worker any more.
 
     try:
-        with connect_stores(job.url, job.settings) as stores:
-            work(job, stores, stop, report)
+        with ExitStack() as open_until_the_end:
+            work(job, _connected(job, open_until_the_end), stop, report)
     except HarvesterError as error:
         log.error("worker_failed", error=error.message)  # noqa: TRY400 - the message is for a person
         raise SystemExit(_CRASHED) from error
+
+
+def _connected(job: Job, stack: ExitStack) -> Stores:
+    """A worker may be born while the database restarts: the parent has seen it, so it will be back."""
+    for _ in range(_CONNECT_ATTEMPTS):
+        try:
+            return stack.enter_context(connect_stores(job.url, job.settings))
+        except Unavailable as error:
+            log.warning("database_away", error=error.message, retry_seconds=_CONNECT_PAUSE_SECONDS)
+            time.sleep(_CONNECT_PAUSE_SECONDS)
+    return stack.enter_context(connect_stores(job.url, job.settings))

@@ -105,12 +105,12 @@ def checked_direction(value: Any) -> Direction:
     return value  # type: ignore[no-any-return]
 
 
-def checked_confidence(value: Any) -> float:
-    """The lowest confidence that counts; absent means all."""
+def checked_confidence(value: Any, *, argument: str = "minConfidence") -> float:
+    """The lowest confidence (or score) that counts; absent means all."""
     if value is None:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
-        raise InvalidArgument("minConfidence must be a number from 0 to 1", argument="minConfidence")
+        raise InvalidArgument(f"{argument} must be a number from 0 to 1", argument=argument)
     return float(value)
 
 

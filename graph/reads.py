@@ -14,6 +14,7 @@ from graph.queries import EdgeQuery, NeighbourhoodQuery, NodeQuery
 from graph.reading import Reading, Topology
 from graph.search import resolve_nodes, search_edges, search_nodes
 from graph.stats import GraphStats, graph_stats
+from graph.suggestions import SuggestionPage, SuggestionQuery, merge_suggestions
 from graph.views import EdgePage, Neighbourhood, NodePage, NodeView
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ class GraphReads:
     def query(self, query: CypherQuery, access: AccessContext = NOBODY) -> CypherResult:
         """Read-only Cypher over the whole graph, for unrestricted callers; `graph.cypher.as_models` dresses the rows."""
         return self.read(access, lambda reading: run_cypher(reading, query))
+
+    def merge_suggestions(self, query: SuggestionQuery | None = None, access: AccessContext = NOBODY) -> SuggestionPage:
+        """Pairs of nodes that may be one, the surest first."""
+        return self.read(access, lambda reading: merge_suggestions(reading, query or SuggestionQuery()))
 
     def export(
         self,

@@ -12,6 +12,7 @@ from crawler.registry import OVERSEERS, Answer, Desk, Need, tool
 from crawler.rendering import encoded_size, fitting, fitting_views, to_json
 from graph.queries import MOST_DEPTH, MOST_NODES, MOST_ROWS, EdgeQuery, NeighbourhoodQuery, NodeQuery
 from graph.stats import GraphStats
+from graph.suggestions import SuggestionQuery
 from graph.views import EdgeView, NodeView
 
 GRAPH = (Need.GRAPH,)
@@ -150,6 +151,28 @@ def graph_neighbourhood(desk: Desk, asked: Neighbourhood) -> Answer:
     return {"anchor": anchor, "nodes": kept, "edges": drawn, "truncated": found.truncated or cut}
 
 
+class MergeSuggestions(Arguments):
+    namespace: Within = None
+    kind: str | None = Field(None, description="pairs of which one node is of this kind")
+    min_score: Annotated[Fraction | None, Field(description="1.0: only pairs that share a name or alias")] = None
+    limit: Limit = 50
+
+
+@tool(MergeSuggestions, needs=GRAPH)
+def graph_merge_suggestions(desk: Desk, asked: MergeSuggestions) -> Answer:
+    """Which nodes may be one, the surest first, as arguments of graph_merge_nodes, each with its reasons. Score 1.0: a
+    name or alias of one is a name or alias of the other. Lower: the same name under another kind, spelled alike,
+    neighbours in common.
+    """
+    found = desk.graph.merge_suggestions(
+        SuggestionQuery(namespace=asked.namespace, kind=asked.kind, min_score=asked.min_score, limit=asked.limit),
+        desk.access,
+    )
+    suggestions = [to_json(each) for each in found.suggestions]
+    kept = fitting(suggestions, desk.budget)
+    return _page("suggestions", kept, cursor=None, truncated=found.truncated or len(kept) < len(suggestions))
+
+
 class Stats(Arguments):
     namespace: Within = None
 
@@ -176,4 +199,4 @@ def stats_json(found: GraphStats) -> Answer:
     }
 
 
-TOOLS = (graph_search_nodes, graph_search_edges, graph_neighbourhood, graph_stats)
+TOOLS = (graph_search_nodes, graph_search_edges, graph_neighbourhood, graph_merge_suggestions, graph_stats)

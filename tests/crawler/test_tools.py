@@ -37,10 +37,12 @@ EVERYONE = {
     "graph_unmerge_nodes": "acm",
     "graph_delete_node": "acm",
     "graph_delete_edge": "acm",
+    "graph_merge_suggestions": "acmt",
     "graph_stats": "mt",
     "graph_list_namespaces": "acmt",
     "graph_get_namespace": "acmt",
     "graph_upsert_namespace": "acm",
+    "graph_query": "mt",
     "graph_archive_namespace": "cm",
     "graph_delete_namespace": "m",
 }
@@ -309,6 +311,17 @@ def test_stats_count_what_the_graph_and_the_queue_hold(call, harvester):
     stats = call("graph_stats", role=MANAGER)
     assert (stats["nodes"], stats["edges"], stats["byPredicate"]) == (2, 1, {"know": 1})
     assert stats["queue"]["pending"] == 1
+
+
+def test_cypher_is_for_those_who_may_see_everything(call):
+    call("graph_upsert_node", kind="Ship", name="Aurora")
+    text = "MATCH (n:GraphNode) WHERE n.node_key = $key RETURN n.name"
+    answer = call("graph_query", role=TUNER, cypher=text, params='{"key": "ship:aurora"}', columns=["name"])
+    assert answer == {"columns": ["name"], "rows": [["Aurora"]], "truncated": False}
+    with pytest.raises(NotPermitted):
+        call("graph_query", role=CRAWLER, cypher=text)
+    with pytest.raises(HarvesterError):
+        call("graph_query", role=MANAGER, cypher="MATCH (n) SET n.name = 'x' RETURN n")
 
 
 def test_tools_for_agents_in_this_process_carry_their_caller(stores):
