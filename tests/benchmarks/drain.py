@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any
 from unittest.mock import patch
@@ -37,17 +37,17 @@ def store_batch(facts: FactStore, batch: Sequence[Fact]) -> None:
 
 def drain(url: str, *, size: int, workers: int) -> Run:
     """The whole queue, by so many processes; timed from the word to the last answer."""
-    harvesters = [start_worker(url) for _ in range(workers)]
-    for harvester in harvesters:
-        expect(harvester, "ready")
-    began = perf_counter()
-    for harvester in harvesters:
-        say(harvester, "go")
-    acked = sum(int(answer(harvester)) for harvester in harvesters)
-    seconds = perf_counter() - began
-    for harvester in harvesters:
-        if harvester.wait():
-            raise AssertionError(f"a worker ended with {harvester.returncode}")
+    with ExitStack() as crew:
+        harvesters = [crew.enter_context(start_worker(url)) for _ in range(workers)]
+        for harvester in harvesters:
+            expect(harvester, "ready")
+        began = perf_counter()
+        for harvester in harvesters:
+            say(harvester, "go")
+        acked = sum(int(answer(harvester)) for harvester in harvesters)
+        seconds = perf_counter() - began
+    if any(harvester.returncode for harvester in harvesters):
+        raise AssertionError(f"workers ended with {[harvester.returncode for harvester in harvesters]}")
     if acked != size:
         raise AssertionError(f"{acked} facts were acknowledged, {size} were on the queue")
     return Run(system=f"harvester, {workers} worker{'s' * (workers > 1)}", size=size, facts=size, seconds=seconds)

@@ -11,6 +11,7 @@ from rich.table import Table
 from tests.benchmarks.steps import Run
 
 BASELINES = ("raw on conflict", "bare SKIP LOCKED")
+USUAL = "look-up-then-write Cypher"
 
 
 def summary(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -25,6 +26,8 @@ def summary(runs: Sequence[Run]) -> list[dict[str, Any]]:
                 entry["ratio_to_raw"] = median(ours / raw for ours, raw in zip(found, baseline, strict=True))
             elif baseline:
                 entry["ratio_to_raw"] = median(found) / median(baseline)
+            if (usual := rates(runs, size, USUAL)) and baseline_of(system) != BASELINES[1]:
+                entry["ratio_to_cypher"] = median(found) / median(usual)
             entries.append(entry)
     return entries
 
@@ -47,7 +50,7 @@ def as_json(runs: Sequence[Run]) -> dict[str, Any]:
 def print_report(runs: Sequence[Run], console: Console) -> None:
     """The table of rates, then where the time went."""
     table = Table(title="facts a second, medians")
-    for heading in ("facts", "system", "rounds", "facts/s", "range", "ratio to raw"):
+    for heading in ("facts", "system", "rounds", "facts/s", "range", "to raw", "to Cypher"):
         table.add_column(heading, justify="left" if heading == "system" else "right")
     for entry in summary(runs):
         ratio = entry.get("ratio_to_raw")
@@ -58,6 +61,7 @@ def print_report(runs: Sequence[Run], console: Console) -> None:
             f"{entry['facts_per_second']:,.0f}",
             f"{entry['lowest']:,.0f} - {entry['highest']:,.0f}",
             "" if ratio is None else f"{ratio:.2f}" if ratio > 0.1 else f"1/{1 / ratio:,.0f}",
+            f"{usual:,.0f}x" if (usual := entry.get("ratio_to_cypher")) else "",
         )
     console.print(table)
     for run in last_of_each(runs):
