@@ -104,9 +104,10 @@ def run_loop(
     total = Tally()
     waits = waits or Waits()
     pause = waits.poll_min
+    outage = _Outage(waits.patience if once else None)
     try:
         while not stop:
-            done = _step_or_wait(harvester, stop, waits, once=once)
+            done = outage.step(harvester, stop)
             if done is None:
                 continue
             total.add(done)
@@ -125,20 +126,40 @@ def run_loop(
     return total
 
 
-def _step_or_wait(harvester: Steps, stop: Stop, waits: Waits, *, once: bool) -> Tally | None:
-    """One step; None when the database is away and it has waited (or was asked to stop)."""
-    pause = _FIRST_RECONNECT_SECONDS
-    give_up_at = time.monotonic() + waits.patience if once else None
-    while not stop:
-        try:
-            return harvester.step()
-        except (Unavailable, Busy) as error:
-            if give_up_at is not None and time.monotonic() > give_up_at:
-                raise
-            log.warning("database_away", error=error.message, retry_seconds=pause)
-        stop.wait(pause)
-        pause = min(pause * 2, _LONGEST_RECONNECT_SECONDS)
-    return None
+class _Outage:
+    """Steps that outlive a database which goes away. ``patience``: seconds to wait for it; None: for ever.
+
+    What was in hand when it went is given back once it is there again, so that it need not wait for the lease to run
+    out. Only once per step that worked, though: a batch that takes the database down each time must not come back as
+    if nothing had been; its leases run out, and then its facts are tried one by one.
+    """
+
+    def __init__(self, patience: float | None) -> None:
+        self._patience = patience
+        self._trusts = True
+
+    def step(self, harvester: Steps, stop: Stop) -> Tally | None:
+        """One step; None when it was asked to stop while the database was away."""
+        pause = _FIRST_RECONNECT_SECONDS
+        give_up_at = None if self._patience is None else time.monotonic() + self._patience
+        gives_back = False
+        while not stop:
+            try:
+                if gives_back:
+                    harvester.release()
+                    gives_back = False
+                done = harvester.step()
+            except (Unavailable, Busy) as error:
+                if give_up_at is not None and time.monotonic() > give_up_at:
+                    raise
+                log.warning("database_away", error=error.message, retry_seconds=pause)
+                gives_back, self._trusts = gives_back or self._trusts, False
+            else:
+                self._trusts = self._trusts or done.acked > 0
+                return done
+            stop.wait(pause)
+            pause = min(pause * 2, _LONGEST_RECONNECT_SECONDS)
+        return None
 
 
 def _give_back(harvester: Steps) -> None:

@@ -1,6 +1,6 @@
 """The tools, one room per store they work on."""
 
-from crawler.tools import facts, graph_reads, graph_writes, incorporation, namespaces, queue, tombstones
+from crawler.tools import cypher, facts, graph_reads, graph_writes, incorporation, namespaces, queue, tombstones
 
 TOOLS = (
     *facts.TOOLS,
@@ -10,4 +10,5 @@ TOOLS = (
     *graph_reads.TOOLS,
     *graph_writes.TOOLS,
     *namespaces.TOOLS,
+    *cypher.TOOLS,
 )

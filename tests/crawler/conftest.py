@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +44,21 @@ def environment(database_url: str) -> dict[str, str]:
     """For commands in processes of their own."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HARVESTER_", "GIT_"))}
     return clean | {"HARVESTER_DATABASE_URL": database_url, "COLUMNS": "120", "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def run(environment: dict[str, str], tmp_path: Path) -> Callable[..., Any]:
+    """Runs the command in a process of its own: `run("stats", "--json", code=0)`."""
+
+    def command(*arguments: str, given: str | None = None, code: int = 0, **extra: str) -> Any:
+        done = subprocess.run(
+            [HARVESTER, *arguments], input=given, capture_output=True, text=True, cwd=tmp_path, env=environment | extra,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    return command
 
 
 @pytest.fixture

@@ -225,3 +225,19 @@ def test_logs_are_json_when_nobody_watches(run, stores):
     err = run("run", "--once").stderr
     (event,) = [json.loads(line) for line in err.splitlines() if "fact_failed" in line]
     assert (event["event"], event["scope_key"], event["level"]) == ("fact_failed", "shared:a", "warning")
+
+
+@pytest.mark.parametrize("export_format", ("jsonl", "node-link", "graphml", "gexf"))
+def test_the_graph_is_exported_whole_to_a_file(run, stores, tmp_path, export_format):
+    fill(stores, 5)
+    run("run", "--once")
+    run("export", "graph.out", "--format", export_format)
+    text = (tmp_path / "graph.out").read_text()
+    assert all(f"entity:a{n}" in text for n in range(5))
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_an_export_in_an_unknown_format_or_to_nowhere_is_refused(run, tmp_path):
+    assert "format must be one of" in run("export", "x", "--format", "csv", code=1).stderr
+    assert "cannot write" in run("export", "nowhere/x", code=1).stderr
+    assert list(tmp_path.iterdir()) == []

@@ -67,6 +67,19 @@ def test_a_database_that_went_away_is_waited_for():
     assert run_loop(scripted, once=True, stop=Stop(), waits=Waits(patience=30)).acked == 1
 
 
+def test_what_was_in_hand_when_the_database_went_is_given_back_once():
+    scripted = Scripted(Tally(claimed=2, acked=2), Unavailable("gone"), Unavailable("gone"), Tally(claimed=1, acked=1))
+    run_loop(scripted, once=True, stop=Stop(), waits=Waits(patience=30))
+    assert scripted.released == 2, "after the outage, and at the end"
+
+
+def test_a_batch_that_takes_the_database_down_again_waits_for_its_leases():
+    steps = [Unavailable("down"), Tally(claimed=1, failed=1), Unavailable("down"), Tally()]
+    scripted = Scripted(*steps)
+    run_loop(scripted, once=True, stop=Stop(), waits=Waits(patience=30))
+    assert scripted.released == 2, "after the first outage, and at the end"
+
+
 def test_once_does_not_wait_for_ever():
     with pytest.raises(Unavailable):
         run_loop(Scripted(*[Unavailable("gone")] * 9), once=True, stop=Stop(), waits=WAITS)
@@ -119,13 +132,13 @@ def test_handlers_are_put_back():
 
 def test_a_heartbeat_keeps_leases_alive_and_ends_with_its_worker(stores, put, database_url):
     put({"k": 1})
-    lease = 1.0
+    lease = 9.0
     with stores.facts.db.transaction() as connection:
         claim(connection, stores.facts.tables, owner="beating", limit=1, lease=lease)
     first = leased(stores)[0].leased_until
     with Heartbeat(url=database_url, schema="pilotswarm_facts", owner="beating", lease_seconds=lease) as heartbeat:
         pid = heartbeat.pid or 0
-        assert wait_until(lambda: leased(stores) and leased(stores)[0].leased_until > first)
+        assert wait_until(lambda: [lease.leased_until for lease in leased(stores) if lease.leased_until > first])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
