@@ -7,7 +7,6 @@ two acts at once can be judged in both orders.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from facts import DeleteFactInput, FactStore, StoreFactInput
@@ -46,20 +45,16 @@ def writer_of(place: Place) -> Writer:
 
 @dataclass(frozen=True, kw_only=True)
 class Store(Act):
-    """New, edited or revived facts, in one batch. The value of a fact names all that it says."""
+    """New, edited or revived facts of one session, in one batch. The value of a fact names all that it says."""
 
     items: Sequence[tuple[Place, Said, str]]
 
     def do(self, product: Product) -> list[bool]:
-        changed: list[bool] = []
-        for session, items in groupby(self.items, key=lambda item: item[0].session):
-            batch = [
-                StoreFactInput(key=place.key, value=[repr(said), writer], shared=session is None)
-                for place, said, writer in items
-            ]
-            stored = product.facts.store(batch, HOUSE if session is None else Writer(session_id=session))
-            changed += [fact.changed for fact in stored]
-        return changed
+        batch = [
+            StoreFactInput(key=place.key, value=[repr(said), writer], shared=place.session is None)
+            for place, said, writer in self.items
+        ]
+        return [fact.changed for fact in product.facts.store(batch, writer_of(self.items[0][0]))]
 
     def expect(self, state: State) -> list[bool]:
         return [state.store(place, said, writer) for place, said, writer in self.items]

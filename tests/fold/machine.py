@@ -3,7 +3,7 @@
 Each rule is one act, or two at once. An act may be killed before any of its statements, or lose its connection there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from threading import Barrier, Thread
 from typing import Any, ClassVar
@@ -19,16 +19,25 @@ from tests.fold.emptied import empty
 from tests.fold.interrupts import Killed, Script, drop, following, kill
 from tests.fold.observed import label_tables
 from tests.fold.shown import public_reads
-from tests.fold.state import PLACES, Receipt, State
+from tests.fold.state import PLACES, Place, Receipt, State
 from tests.oracle.compare import compare
 
 REMEMBERED = 30
 STATEMENTS = 40
 
 places = st.sampled_from(PLACES)
-items = st.tuples(places, words.sayings, st.sampled_from(words.WRITERS))
-batches = st.lists(items, min_size=1, max_size=4, unique_by=lambda item: item[0]).map(
-    lambda batch: sorted(batch, key=lambda item: item[0].scope_key)
+
+
+def batches_at(some: Sequence[Place]) -> st.SearchStrategy[list[tuple[Place, words.Said, str]]]:
+    """What one writer stores at once."""
+    item = st.tuples(st.sampled_from(some), words.sayings, st.sampled_from(words.WRITERS))
+    batch = st.lists(item, min_size=1, max_size=4, unique_by=lambda each: each[0])
+    return batch.map(lambda items: sorted(items, key=lambda each: each[0].scope_key))
+
+
+batches = st.one_of(
+    batches_at([place for place in PLACES if place.session is None]),
+    batches_at([place for place in PLACES if place.session is not None]),
 )
 moments = st.one_of(st.none(), st.none(), st.integers(0, STATEMENTS), st.integers(0, 12))
 ways_to_die = st.sampled_from((kill, kill, drop))

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from facts import open_fact_store
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = int(os.environ.get("HARVESTER_FOLD_EXAMPLES", "25"))
 STEPS = int(os.environ.get("HARVESTER_FOLD_STEPS", "25"))
+SHRINK = os.environ.get("HARVESTER_FOLD_SHRINK") == "1"
 LONG = bool(os.environ.keys() & {"HARVESTER_FOLD_EXAMPLES", "HARVESTER_FOLD_STEPS"})
 
 
@@ -41,6 +42,7 @@ def test_the_graph_is_the_fold_of_what_was_said(product: Product) -> None:
             stateful_step_count=STEPS,
             deadline=None,
             derandomize=not LONG,
+            phases=(Phase.generate, Phase.shrink) if SHRINK else (Phase.generate,),
             database=None,
             print_blob=True,
             suppress_health_check=list(HealthCheck),
