@@ -15,19 +15,6 @@ from graph.queries import EdgeQuery
 from tests.crawler.conftest import HARVESTER, triple
 
 
-@pytest.fixture
-def run(environment, tmp_path):
-    def command(*arguments, given=None, code=0, **extra):
-        done = subprocess.run(
-            [HARVESTER, *arguments], input=given, capture_output=True, text=True, cwd=tmp_path, env=environment | extra,
-            timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    return command
-
-
 def lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
