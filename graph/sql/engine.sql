@@ -73,7 +73,8 @@ ON CONFLICT (node_id, form) DO UPDATE
 RETURNING s.node_id
 
 -- name: rejudge_surfaces
--- Forms of which a row was withdrawn: the next lowest rank shows, or none does. One index probe a form.
+-- Forms of which a row was withdrawn: the next lowest rank shows, or none does. One index probe a form. An edited fact may
+-- spell a form differently in the same place.
 WITH judged AS (
     SELECT w.node_id, w.form, next.spelling, next.rank
     FROM (SELECT DISTINCT * FROM unnest(%(nodes)s::bigint[], %(forms)s::text[]) AS u(node_id, form)) w
@@ -87,7 +88,7 @@ WITH judged AS (
 )
 SELECT j.node_id, j.form, j.spelling, j.rank FROM judged j
 JOIN {registry}.surface s ON s.node_id = j.node_id AND s.form = j.form
-WHERE j.rank IS NOT NULL AND j.rank IS DISTINCT FROM s.rank
+WHERE j.rank IS NOT NULL AND (j.rank, j.spelling) IS DISTINCT FROM (s.rank, s.spelling)
 UNION ALL SELECT node_id, NULL, NULL, NULL FROM gone
 
 -- name: set_surfaces
@@ -155,12 +156,12 @@ WITH wanted AS (
 INSERT INTO {graph}."EVIDENCED_BY" (start_id, end_id) SELECT node, fact FROM wanted
 
 -- name: detach_evidence
--- EVIDENCED_BY rows of pairs that no mention and no citation justifies any more.
+-- EVIDENCED_BY rows of pairs that no mention and no citation justifies any more. The ends of a hand edge ('/') carry none.
 WITH lost AS (
     SELECT w.node_id, w.source_id FROM unnest(%(nodes)s::bigint[], %(sources)s::bigint[]) AS w(node_id, source_id)
     WHERE NOT EXISTS (SELECT FROM {registry}.mention m WHERE m.origin = w.source_id AND m.node_id = w.node_id)
       AND NOT EXISTS (SELECT FROM {registry}.citation c JOIN {registry}.mention m ON m.origin = -c.assertion_id
-                      WHERE c.source_id = w.source_id AND m.node_id = w.node_id)
+                      WHERE c.source_id = w.source_id AND m.node_id = w.node_id AND m.namespace <> '/')
 )
 DELETE FROM {graph}."EVIDENCED_BY" e USING lost
 WHERE e.end_id OPERATOR(ag_catalog.=) ag_catalog._graphid(%(fact_label)s, lost.source_id)

@@ -154,16 +154,18 @@ def listed_mentions(row: LedgerRow) -> list[Contribution]:
             namespaces=frozenset([own_or(node.namespace, row.namespace)]),
         )
         for position, node in enumerate(row.nodes)
+        if node is not None
     ]
 
 
 def endpoint_mentions(row: LedgerRow) -> list[Contribution]:
     """The ends of a fact's edges that it does not list, in the fact's namespace."""
-    listed = {node.key for node in row.nodes}
-    ends = [point for edge in row.edges for point in (edge.source, edge.target)]
+    listed = {node.key for node in row.nodes if node is not None}
     return [
-        endpoint_mention(point, row, len(row.nodes) + offset)
-        for offset, point in enumerate(ends)
+        endpoint_mention(point, row, len(row.nodes) + 2 * index + side)
+        for index, edge in enumerate(row.edges)
+        if edge is not None
+        for side, point in enumerate((edge.source, edge.target))
         if endpoint_key(point) not in listed
     ]
 
@@ -254,8 +256,13 @@ def smallest(namespaces: Iterable[str | None]) -> str | None:
 
 def all_observations(rows: Iterable[LedgerRow], assertions: Assertions) -> list[Observation]:
     """Everything that supports an edge."""
-    found = [harvested(edge, position, row) for row in rows for position, edge in enumerate(row.edges)]
+    found = [one for row in rows for one in statements(row)]
     return found + [hand_edge(edge, assertions) for edge in assertions.edges]
+
+
+def statements(row: LedgerRow) -> list[Observation]:
+    """What a fact states."""
+    return [harvested(edge, position, row) for position, edge in enumerate(row.edges) if edge is not None]
 
 
 def harvested(edge: Statement, position: int, row: LedgerRow) -> Observation:

@@ -65,15 +65,15 @@ def endpoint_key(endpoint: str | Ref) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRow:
-    """The one extraction of a fact that the graph holds."""
+    """The one extraction of a fact that the graph holds. An item that was struck by hand leaves its place: None."""
 
     fact_id: int
     scope_key: str
     etag: int
     writer: str
     namespace: str | None = None
-    nodes: tuple[Mention, ...] = ()
-    edges: tuple[Statement, ...] = ()
+    nodes: tuple[Mention | None, ...] = ()
+    edges: tuple[Statement | None, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tests.oracle import keys
-from tests.oracle.fold import Graph, all_observations, end, fold, resolutions, resolved
+from tests.oracle.fold import Graph, Triple, all_observations, end, fold, grouped, resolutions, resolved
 from tests.oracle.keys import Identity
 from tests.oracle.model import (
     ABSENT,
@@ -118,11 +118,11 @@ class World:
             one for one in all_observations(self.ledger.values(), self.assertions()) if resolved(one, ends) == triple
         ]
         known = {key for one in live for key in one.evidence}
-        self._renew_edge(triple, row)
+        self._renew_edge(row)
         if live and not set(row.cited) - known:
             return False
         self.edges.append(row)
-        self._set_namespace(("edge", source, target, triple[2]), agent, namespace)
+        self._set_namespace(edge_record(row), agent, namespace)
         return True
 
     def remove_evidence(self, scope_key: str) -> None:
@@ -131,6 +131,34 @@ class World:
         self.nodes = without_key(self.nodes, scope_key)
         self.edges = without_key(self.edges, scope_key)
         self._forget_namespaces()
+
+    def delete_node(self, key: str) -> set[str] | None:
+        """The keys of the facts behind what went; None when there is no such node."""
+        ends = resolutions(self.merges)
+        return self._delete(touching({end(key, ends)}, ends)) if end(key, ends) in self.graph() else None
+
+    def delete_edge(self, source: str, target: str, predicate: str) -> set[str] | None:
+        """The same for an edge."""
+        ends = resolutions(self.merges)
+        triple = (end(source, ends), end(target, ends), keys.predicate_key(predicate))
+        doomed = Doomed(lambda _: False, lambda one: resolved(one, ends) == triple)
+        return self._delete(doomed) if self.graph().has_edge(*triple) else None
+
+    def delete_namespace(self, namespace: str) -> set[str]:
+        """Its contributions go; a node that thereby loses its last mention goes with all its edges."""
+        ends, wanted = resolutions(self.merges), keys.namespace(namespace)
+        inside = Doomed(lambda one: one.namespaces == {wanted}, lambda one: one.namespace == wanted)
+        before = grouped(self._placed(), lambda one: end(one.key, ends))
+        struck = self._struck(inside)
+        gone = removed(self._placed(), self._placed(struck), inside)
+        lost = {key for key, contributions in before.items() if gone.issuperset(map(identified, contributions))}
+        touched = touching(lost, ends)
+        return self._delete(
+            Doomed(
+                lambda one: inside.mention(one) or touched.mention(one),
+                lambda one: inside.observation(one) or touched.observation(one),
+            )
+        )
 
     def merge(self, duplicate: str, survivor: str) -> int:
         """Record that two keys are one; the id undoes it."""
@@ -144,19 +172,20 @@ class World:
 
     # --- shared --------------------------------------------------------------------------------------------
 
-    def stale_evidence(self) -> tuple[dict[str, set[str]], dict[tuple[str, str, str], set[str]]]:
-        """Keys that a hand row cites in another version than the current one, by node and by edge."""
+    def stale_evidence(self) -> tuple[dict[str, set[str]], dict[Triple, set[str]]]:
+        """Keys that hand rows cite in no other version than old ones, by node and by edge as shown."""
         ends = resolutions(self.merges)
         nodes: dict[str, set[str]] = {}
-        edges: dict[tuple[str, str, str], set[str]] = {}
-        for node in self.nodes:
-            nodes.setdefault(end(node.key, ends), set()).update(self._stale(node.cited))
-        for edge in self.edges:
-            edges.setdefault(self._hand_triple(edge, ends), set()).update(self._stale(edge.cited))
+        for key, rows in grouped(self.nodes, lambda row: end(row.key, ends)).items():
+            nodes[key] = self._stale([row.cited for row in rows])
+        edges: dict[Triple, set[str]] = {}
+        for triple, stated in grouped(self.edges, lambda row: self._hand_triple(row, ends)).items():
+            edges[triple] = self._stale([row.cited for row in stated])
         return ({k: v for k, v in nodes.items() if v}, {k: v for k, v in edges.items() if v})
 
-    def _stale(self, cited: Cited) -> set[str]:
-        return {key for key, etag in cited.items() if self.etags.get(key) != etag}
+    def _stale(self, cited: list[Cited]) -> set[str]:
+        fresh = {key for one in cited for key, etag in one.items() if self.etags.get(key) == etag}
+        return {key for one in cited for key in one} - fresh
 
     def _take_id(self) -> int:
         self.next_id += 1
@@ -170,14 +199,13 @@ class World:
             replace(row, cited=renewed(row.cited, call.cited)) if row.key == call.key else row for row in self.nodes
         ]
 
-    def _renew_edge(self, triple: tuple[str, str, str], call: HandEdge) -> None:
-        ends = resolutions(self.merges)
+    def _renew_edge(self, call: HandEdge) -> None:
         self.edges = [
-            replace(row, cited=renewed(row.cited, call.cited)) if self._hand_triple(row, ends) == triple else row
+            replace(row, cited=renewed(row.cited, call.cited)) if edge_record(row) == edge_record(call) else row
             for row in self.edges
         ]
 
-    def _hand_triple(self, row: HandEdge, ends: dict[str, str]) -> tuple[str, str, str]:
+    def _hand_triple(self, row: HandEdge, ends: dict[str, str]) -> Triple:
         return end(row.source, ends), end(row.target, ends), keys.predicate_key(row.predicate)
 
     def _set_namespace(self, record: Record, agent: str, given: Namespace) -> None:
@@ -187,8 +215,13 @@ class World:
     def _forget_namespaces(self) -> None:
         """A value lives as long as its agent has a row on the record."""
         held: set[tuple[Record, str]] = {(("node", row.key), row.agent) for row in self.nodes}
-        held |= {(("edge", row.source, row.target, keys.predicate_key(row.predicate)), row.agent) for row in self.edges}
+        held |= {(edge_record(row), row.agent) for row in self.edges}
         self.namespaces = {key: value for key, value in self.namespaces.items() if key in held}
+
+
+def edge_record(row: HandEdge) -> EdgeRecord:
+    """The edge as the row names it."""
+    return "edge", row.source, row.target, keys.predicate_key(row.predicate)
 
 
 def forms(row: HandNode) -> set[str]:
