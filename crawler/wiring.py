@@ -21,11 +21,12 @@ from facts.connections import Database
 from facts.embedded import EmbeddedServer
 from facts.errors import Unavailable, Unsupported
 from facts.limits import FactLimits
-from facts.migrations import fact_migrations, migrate
+from facts.migrations import fact_migrations, migrate, require_current
 from facts.reserved import ReservedRules
 from facts.settings import FactSettings
 from facts.sqlfiles import load_queries
 from graph.migrations import graph_migrations
+from graph.rebuild import Place
 from graph.store import GraphStore, open_graph_store
 
 log = structlog.get_logger()
@@ -89,6 +90,23 @@ def connect_stores(url: str, settings: Settings) -> Iterator[Stores]:
             topology=settings.graph_topology,
         ) as graph:
             yield Stores(url=url, facts=facts, graph=graph)
+
+
+@contextmanager
+def open_place(settings: Settings, *, fresh: bool = False) -> Iterator[Place]:
+    """Where the graph is, without asking whether AGE still has it: for the commands that look after it.
+
+    ``fresh``: a database without our schemas is set up on the way.
+    """
+    with open_database(settings, create=fresh) as url:
+        if fresh and is_fresh(url, settings):
+            migrate_all(url, settings)
+        with open_fact_store(url, schema=settings.facts_schema, settings=fact_settings(settings)) as facts:
+            reason = why_no_graph(facts.db, settings)
+            if reason is not None:
+                raise Unsupported(f"there is no graph: {reason}")
+            require_current(facts.db, graph_migrations(settings.graph_name, settings.registry_schema))
+            yield Place(db=facts.db, facts=facts.tables, graph=settings.graph_name, registry=settings.registry_schema)
 
 
 def migrate_all(url: str, settings: Settings) -> list[str]:

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import typer
 
-from crawler.commands import call, demo, export, ingest, migrate, purge, queue, run, sessions, show, stats, wake
+from crawler.commands import (
+    archive,
+    call,
+    demo,
+    doctor,
+    export,
+    ingest,
+    migrate,
+    purge,
+    queue,
+    rebuild,
+    report,
+    run,
+    sessions,
+    show,
+    stats,
+    wake,
+)
 
 
 def add_commands(app: typer.Typer) -> None:
     """In the order of a first use."""
-    for room in (demo, migrate, ingest, run, show, stats, export, call, queue, sessions, purge, wake):
+    for room in (
+        demo, migrate, ingest, run, show, stats, report, export, call, queue, sessions, purge, wake, doctor, rebuild, archive,
+    ):  # fmt: skip
         room.add(app)

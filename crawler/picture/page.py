@@ -58,9 +58,9 @@ class Picture:
 
 def render_page(picture: Picture, *, title: str, look: str | None = None) -> str:
     """The page as text. With `#look` in its address it opens on the node `look`."""
-    style, script = _text("page.css"), _text("layout.js") + _text("page.js")
-    policy = f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}"
-    return Template(_text("page.html")).substitute(
+    style, script = text_of("page.css"), text_of("layout.js") + text_of("page.js")
+    policy = f"default-src 'none'; style-src {hashed(style)}; script-src {hashed(script)}"
+    return Template(text_of("page.html")).substitute(
         policy=html.escape(policy, quote=True).replace("&#x27;", "'"),
         title=html.escape(title),
         subtitle=html.escape(_subtitle(picture)),
@@ -94,9 +94,11 @@ def _inert(value: object) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _hashed(text: str) -> str:
+def hashed(text: str) -> str:
+    """A block of the page as its policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
+    """A file of this package."""
     return resources.files("crawler.picture").joinpath(name).read_text(encoding="utf-8")

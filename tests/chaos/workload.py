@@ -48,7 +48,11 @@ class Workload:
 
     def store(self, facts: FactStore) -> None:
         """Everything that is alive, in batches."""
-        inputs = [StoreFactInput(key=key, value=self.value(key), shared=True) for key in self.versions if key not in self.deleted]
+        inputs = [
+            StoreFactInput(key=key, value=self.value(key), shared=True)
+            for key in self.versions
+            if key not in self.deleted
+        ]
         for at in range(0, len(inputs), BATCH):
             facts.store(inputs[at : at + BATCH])
 
@@ -66,8 +70,10 @@ class Workload:
     def check(self, url: str) -> None:
         """Nothing lost, nothing doubled, nothing held: the queue is empty and the graph is the fold of the live facts."""
         with psycopg.connect(url) as conn:
-            ids = dict(conn.execute("SELECT scope_key, id FROM pilotswarm_facts.facts").fetchall())
-            waiting = conn.execute("SELECT count(*) FROM pilotswarm_facts.facts WHERE last_crawled_at IS NULL").fetchone()
+            ids: dict[str, int] = dict(conn.execute("SELECT scope_key, id FROM pilotswarm_facts.facts").fetchall())
+            waiting = conn.execute(
+                "SELECT count(*) FROM pilotswarm_facts.facts WHERE last_crawled_at IS NULL"
+            ).fetchone()
             leases = conn.execute("SELECT count(*) FROM pilotswarm_facts.crawl_leases").fetchone()
             assert (waiting, leases) == ((0,), (0,))
             expected = fold(self.ledger(ids), Assertions(), ())
