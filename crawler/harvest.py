@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -17,6 +17,7 @@ from facts import FactStore
 from facts.errors import Busy, HarvesterError, Unavailable
 from facts.queue import Backoff, FailedClaim, claim, fail, release
 from facts.receipts import ClaimedFact
+from graph.incorporate import Derived
 from graph.model import Incorporation, Outcome, Provenance
 from graph.store import GraphStore
 
@@ -74,6 +75,16 @@ class _Group:
     members: list[tuple[ClaimedFact, Rule | None]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A group that only needs to be written: what failed, and what the others say."""
+
+    group: _Group
+    failed: Sequence[tuple[ClaimedFact, Failure]]
+    ready: Sequence[Incorporation]
+    ahead: Mapping[tuple[str, int], Derived]
+
+
 class Harvester:
     """Drains what its rules cover. Any number of them, in any processes, may work on one database."""
 
@@ -86,7 +97,7 @@ class Harvester:
         self._coverage = rules.coverage()
         self._pace = pace or Pace()
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="claim-ahead")
-        self._next: Future[list[ClaimedFact]] | None = None
+        self._next: Future[Sequence[_Group | _Prepared]] | None = None
         self.owner = owner
 
     def __repr__(self) -> str:
@@ -95,11 +106,11 @@ class Harvester:
     def step(self) -> Tally:
         """One batch; a tally with ``claimed == 0`` says that nothing is due now."""
         tally = Tally()
-        claimed = self._take()
-        tally.claimed = len(claimed)
         failures: list[FailedClaim] = []
-        for group in self._grouped(claimed):
-            for fact, said in self._incorporated(group, tally):
+        for group in self._take():
+            prepared = self._prepared(group) if isinstance(group, _Group) else group
+            tally.claimed += len(prepared.group.members)
+            for fact, said in self._incorporated(prepared, tally):
                 tally.failed += 1
                 tally.failures[said.label] += 1
                 error = said.message[:_LONGEST_ERROR]
@@ -131,15 +142,24 @@ class Harvester:
             self._next = None
         return self._facts.db.run(lambda connection: release(connection, self._facts.tables, owner=self.owner))
 
-    def _take(self) -> list[ClaimedFact]:
-        """The batch to work on. A full one has the next one claimed while it is written: the server is idle then."""
+    def _take(self) -> Sequence[_Group | _Prepared]:
+        """The batch to work on. A full one has the next one made ready while it is written: this process is idle then."""
         ahead, self._next = self._next, None
-        claimed = ahead.result() if ahead is not None else []
-        if not claimed:
-            claimed = self._claim()
-        if len(claimed) == self._pace.batch_size:
-            self._next = self._ahead.submit(self._claim)
-        return claimed
+        groups = ahead.result() if ahead is not None else ()
+        if not groups:
+            groups = self._groups()
+        members = sum(len((each if isinstance(each, _Group) else each.group).members) for each in groups)
+        if members == self._pace.batch_size:
+            self._next = self._ahead.submit(self._look_ahead)
+        return groups
+
+    def _groups(self) -> list[_Group]:
+        return list(self._grouped(self._claim()))
+
+    def _look_ahead(self) -> Sequence[_Group | _Prepared]:
+        """Claim, and go on to extract where that takes no time worth a lease: a slow extraction would hold up a stop."""
+        groups = self._groups()
+        return [self._prepared(group) for group in groups] if self._rules.is_quick else groups
 
     def _claim(self) -> list[ClaimedFact]:
         return self._facts.db.run(
@@ -169,23 +189,31 @@ class Harvester:
             provenance = Provenance(writer=extractor.name, extractor=extractor.name, version=extractor.version)
             yield _Group(provenance=provenance, extractor=extractor, members=list(members))
 
-    def _incorporated(self, group: _Group, tally: Tally) -> Iterator[tuple[ClaimedFact, Failure]]:
-        """Extract, write, count; what comes out are the facts that failed."""
-        said = _extract(group)
-        ready: list[Incorporation] = []
-        by_key: dict[str, ClaimedFact] = {}
-        for (fact, rule), one in zip(group.members, said, strict=True):
+    def _prepared(self, group: _Group) -> _Prepared:
+        """Extract and work out, outside any transaction."""
+        failed: list[tuple[ClaimedFact, Failure]] = []
+        ready: list[tuple[Incorporation, int]] = []
+        for (fact, rule), one in zip(group.members, _extract(group), strict=True):
             if isinstance(one, Failure):
-                yield fact, one
+                failed.append((fact, one))
                 continue
-            by_key[fact.scope_key] = fact
             namespace = None if rule is None else rule.namespace_for(fact.key)
-            ready.append(
-                Incorporation(
-                    scope_key=fact.scope_key, etag=fact.etag, namespace=namespace, nodes=one.nodes, edges=one.edges
-                )
+            item = Incorporation(
+                scope_key=fact.scope_key, etag=fact.etag, namespace=namespace, nodes=one.nodes, edges=one.edges
             )
-        for outcome in _guarded(lambda some: self._graph.incorporate(some, group.provenance), ready, _rejected):
+            ready.append((item, fact.fact_id))
+        ahead = self._graph.derive_ahead(ready, group.provenance) if group.extractor is not None else {}
+        return _Prepared(group=group, failed=failed, ready=[item for item, _ in ready], ahead=ahead)
+
+    def _incorporated(self, prepared: _Prepared, tally: Tally) -> Iterator[tuple[ClaimedFact, Failure]]:
+        """Write, count; what comes out are the facts that failed."""
+        yield from prepared.failed
+        by_key = {fact.scope_key: fact for fact, _ in prepared.group.members}
+
+        def write(some: Sequence[Incorporation]) -> list[Outcome]:
+            return self._graph.incorporate(some, prepared.group.provenance, prepared.ahead)
+
+        for outcome in _guarded(write, prepared.ready, _rejected):
             fact = by_key[outcome.scope_key]
             if outcome.outcome == "rejected":
                 yield fact, Failure(label="rejected by the graph", message=outcome.reason or "rejected by the graph")

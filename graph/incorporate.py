@@ -45,11 +45,45 @@ class _Said(NamedTuple):
     rows: Rows
 
 
+class Derived(NamedTuple):
+    """What an incorporation says, worked out before the transaction under a source id that no other fact has."""
+
+    origin: int
+    order: int
+    provenance: Provenance
+    text: str
+    rows: Rows
+
+
+def derive_ahead(
+    conn: Connection, tables: GraphTables, batch: Sequence[tuple[Incorporation, int]], provenance: Provenance
+) -> dict[tuple[str, int], Derived]:
+    """The part of `incorporate` that needs no lock, by scope key and etag; a faulty item is left for it to reject.
+
+    :param batch: each incorporation with the `facts.id` of its fact.
+    """
+    ids = _reserve_ids(conn, tables, len(batch))
+    ahead: dict[tuple[str, int], Derived] = {}
+    for (item, order), origin in zip(batch, ids, strict=False):
+        try:
+            rows = derive(item, origin=origin, order=order, provenance=provenance)
+        except InvalidExtractionError:
+            continue
+        ahead[item.scope_key, item.etag] = Derived(origin, order, provenance, extraction_text(item), rows)
+    return ahead
+
+
 def incorporate(
-    conn: Connection, facts: FactTables, tables: GraphTables, batch: Sequence[Incorporation], provenance: Provenance
+    conn: Connection,
+    facts: FactTables,
+    tables: GraphTables,
+    batch: Sequence[Incorporation],
+    provenance: Provenance,
+    ahead: Mapping[tuple[str, int], Derived] | None = None,
 ) -> list[Outcome]:
     """Incorporate and acknowledge a batch in this transaction; one outcome an item, in order.
 
+    :param ahead: what `derive_ahead` made of items of this batch; the others are derived here.
     :raises InterruptedWriteError: start the transaction again.
     """
     _check_batch(batch)
@@ -59,9 +93,8 @@ def incorporate(
     outcomes = {key: _refused(key, refusal) for key, refusal in refused.items()}
     epoch = current_epoch(conn, tables)
     known = _known_sources(conn, tables, locked)
-    said, rejected = _derive_all(
-        conn, tables, [item for item in batch if item.scope_key in locked], locked, known, provenance
-    )
+    pending = [item for item in batch if item.scope_key in locked]
+    said, rejected = _derive_all(conn, tables, pending, locked, _Before(known, provenance, ahead or {}))
     outcomes |= rejected
     outcomes |= _write(conn, tables, said, known, provenance, epoch)
     acknowledge(conn, facts, [fact for key, fact in locked.items() if key not in rejected])
@@ -85,24 +118,49 @@ def _known_sources(conn: Connection, tables: GraphTables, keys: Iterable[str]) -
     return {key: _Known(number, writer, model, extraction) for key, number, writer, model, extraction in rows}
 
 
+class _Before(NamedTuple):
+    """What there is before a derivation: sources as the ledger has them, and what was worked out ahead."""
+
+    known: Mapping[str, _Known]
+    provenance: Provenance
+    ahead: Mapping[tuple[str, int], Derived]
+
+    def made(self, item: Incorporation, fact: LockedFact) -> _Said | None:
+        """What was worked out ahead, where it holds: for a source that is new, and for one that says nothing new."""
+        derived = self.ahead.get((item.scope_key, item.etag))
+        if derived is None or fact.deleted or (derived.order, derived.provenance) != (fact.fact_id, self.provenance):
+            return None
+        known = self.known.get(item.scope_key)
+        if known is None:
+            return _Said(item, fact, derived.origin, derived.text, derived.rows)
+        said = _Said(item, fact, known.source_id, derived.text, derived.rows)
+        return said if _says_the_same(said, known, self.provenance) else None
+
+
 def _derive_all(
     conn: Connection,
     tables: GraphTables,
     batch: Sequence[Incorporation],
     locked: Mapping[str, LockedFact],
-    known: Mapping[str, _Known],
-    provenance: Provenance,
+    before: _Before,
 ) -> tuple[list[_Said], dict[str, Outcome]]:
     """What each locked fact says as rows; those with faults are rejected before anything is written."""
-    unknown = sum(item.scope_key not in known for item in batch)
-    ids = _reserve_ids(conn, tables, unknown)
+    made = [before.made(item, locked[item.scope_key]) for item in batch]
+    ids = _reserve_ids(
+        conn,
+        tables,
+        sum(one is None and item.scope_key not in before.known for one, item in zip(made, batch, strict=True)),
+    )
     said: list[_Said] = []
     rejected: dict[str, Outcome] = {}
-    for item in batch:
-        fact = locked[item.scope_key]
-        origin = known[item.scope_key].source_id if item.scope_key in known else next(ids)
+    for one, item in zip(made, batch, strict=True):
+        if one is not None:
+            said.append(one)
+            continue
+        known = before.known.get(item.scope_key)
         try:
-            said.append(_derive_one(item, fact, origin, provenance))
+            origin = next(ids) if known is None else known.source_id
+            said.append(_derive_one(item, locked[item.scope_key], origin, before.provenance))
         except InvalidExtractionError as error:
             rejected[item.scope_key] = Outcome(
                 scope_key=item.scope_key, outcome="rejected", reason="; ".join(error.errors), errors=tuple(error.errors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from psycopg import Connection
@@ -11,7 +11,7 @@ from facts.errors import Busy, Unsupported
 from facts.migrations import require_current
 from graph.engine import InterruptedWriteError
 from graph.hand import Writing, upsert_edge, upsert_node
-from graph.incorporate import incorporate
+from graph.incorporate import Derived, derive_ahead, incorporate
 from graph.merging import Merging, merge_nodes, unmerge_nodes
 from graph.migrations import graph_migrations
 from graph.model import (
@@ -88,11 +88,22 @@ class GraphStore(GraphReads):
                 continue
         raise Busy("other writers kept deleting or merging the same nodes; try again")
 
-    def incorporate(self, batch: Sequence[Incorporation], provenance: Provenance) -> list[Outcome]:
+    def derive_ahead(
+        self, batch: Sequence[tuple[Incorporation, int]], provenance: Provenance
+    ) -> Mapping[tuple[str, int], Derived]:
+        """Work out what facts say (each beside its `facts.id`) while another batch is written; for `incorporate`."""
+        return self.db.run(lambda conn: derive_ahead(conn, self.tables, batch, provenance))
+
+    def incorporate(
+        self,
+        batch: Sequence[Incorporation],
+        provenance: Provenance,
+        ahead: Mapping[tuple[str, int], Derived] | None = None,
+    ) -> list[Outcome]:
         """Replace what these facts said with what they say now, and acknowledge them; one outcome an item."""
         if not batch:
             return []
-        return self.write(lambda conn: incorporate(conn, self.facts.tables, self.tables, batch, provenance))
+        return self.write(lambda conn: incorporate(conn, self.facts.tables, self.tables, batch, provenance, ahead))
 
     def upsert_node(self, asked: NodeUpsert, author: Author) -> UpsertedNode:
         """Assert a node by hand."""
