@@ -4,13 +4,12 @@ Shape: {"namespace", "nodes": [{"kind","name","aliases","namespace","identity"} 
 "predicate","confidence","namespace"} | null]}; null keeps the place of an item that was struck out by hand.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from graph.model import ABSENT, EdgeMention, Incorporation, NamespaceArgument, NodeMention, NodeRef
+import orjson
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+from graph.model import ABSENT, EdgeMention, Incorporation, NamespaceArgument, NodeMention, NodeRef
 
 
 def _namespace(value: NamespaceArgument, inherited: str | None) -> str | None:
@@ -47,13 +46,13 @@ def _edge(item: EdgeMention | None, namespace: str | None) -> dict[str, Any] | N
 
 def extraction_text(item: Incorporation) -> str:
     """The ledger text of an incorporation."""
-    return _encode(
+    return orjson.dumps(
         {
             "namespace": item.namespace,
             "nodes": [_node(node, item.namespace) for node in item.nodes],
             "edges": [_edge(edge, item.namespace) for edge in item.edges],
         }
-    )
+    ).decode()
 
 
 def _read_endpoint(end: str | Mapping[str, Any]) -> str | NodeRef:
