@@ -160,17 +160,19 @@ class Sessions:
             rows = conn.execute(self._tables.sessions.private_sessions).fetchall()
             gone = self.lineage.gone(conn, [str(row[0]) for row in rows])
             # Odd ids of an adopted table have no place in the register, but their facts go all the same.
-            storable = {session_id for session_id in gone if ":" not in session_id}
-            return self._bury(conn, storable) + delete_session_facts(conn, self._tables, gone - storable)
+            return self._bury(conn, gone, registered={session_id for session_id in gone if ":" not in session_id})
 
         return self._db.run(sweep)
 
-    def _bury(self, conn: Connection, session_ids: Collection[str]) -> int:
-        ordered = sorted(set(session_ids))
+    def _bury(
+        self, conn: Connection, session_ids: Collection[str], *, registered: Collection[str] | None = None
+    ) -> int:
+        """All facts in one statement, so that they are locked in one order; `registered`: ids that the register takes."""
+        ordered = sorted(set(session_ids if registered is None else registered))
         for session_id in ordered:
             conn.execute(self._tables.sessions.lock_session_for_deletion, {"session_id": session_id})
         conn.execute(self._tables.sessions.mark_deleted, {"session_ids": ordered})
-        return delete_session_facts(conn, self._tables, ordered)
+        return delete_session_facts(conn, self._tables, session_ids)
 
 
 def _family(session_id: str, parent_session_id: str | None) -> dict[str, str | None]:

@@ -132,7 +132,7 @@ def _unplaced(removing: Removing, origins: list[int], inside: Doomed, namespace:
 
 
 def _strike_locked(removing: Removing, find: Callable[[], list[int]], doomed: Doomed, epoch: int) -> Effect | None:
-    """Lock the facts behind what goes, strike it, and put the live ones back on the queue."""
+    """Lock the facts behind what goes, strike it, and put the live ones back on the queue: leases are locked last."""
     keys = _keys_of(removing, find())
     locked = lock_cited(removing.conn, removing.facts, sorted(keys))
     origins = find()
@@ -141,10 +141,11 @@ def _strike_locked(removing: Removing, find: Callable[[], list[int]], doomed: Do
     release = strike(removing.conn, removing.tables, origins, doomed)
     if not release.changes:
         return None
+    behind = _keys_of(removing, [change.origin for change in release.changes])
+    effect = carry_out(removing.conn, removing.tables, release, epoch)
     if removing.requeue:
-        behind = _keys_of(removing, [change.origin for change in release.changes])
         requeue(removing.conn, removing.facts, [f.scope_key for f in locked if not f.deleted and f.scope_key in behind])
-    return carry_out(removing.conn, removing.tables, release, epoch)
+    return effect
 
 
 def _keys_of(removing: Removing, origins: list[int]) -> set[str]:

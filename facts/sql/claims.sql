@@ -1,7 +1,15 @@
--- name: walk_in_order
--- For the rest of the transaction: read the queue's index in its order. Its filters are hard to estimate, and a planner
--- that expects few rows sorts all that is pending for every claim.
-SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true);
+-- name: look_ahead
+-- Whether any lease ran out, and planning for the rest of the transaction: read the queue's index in its order, since its
+-- filters are hard to estimate and a planner that expects few rows sorts all that is pending for every claim. Without
+-- expired leases the claim of due facts is next, for which see join_in_order.
+SELECT expired, set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_nestloop', CASE WHEN expired THEN 'on' ELSE 'off' END, true)
+FROM (
+    SELECT EXISTS (
+        SELECT FROM {facts}.crawl_leases AS l
+        WHERE l.retry_at IS NULL AND NOT l.parked AND l.leased_until <= now()
+    ) AS expired
+) AS looked;
 
 -- name: join_in_order
 -- For the claim of due facts: two CTEs have no statistics, and a nested loop over them compares each row with each. Not for

@@ -17,9 +17,14 @@ FOR UPDATE OF f;
 
 -- name: erase
 -- Nothing of what the fact said is left in the row; one that was alive becomes a tombstone on the queue.
-WITH cleared AS (
-    UPDATE {facts}.crawl_leases SET last_error = NULL
-    WHERE fact_id = ANY (%(fact_ids)s::bigint[]) AND last_error IS NOT NULL
+WITH held AS MATERIALIZED (
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l
+    WHERE l.fact_id = ANY (%(fact_ids)s::bigint[])
+    ORDER BY l.fact_id
+    FOR UPDATE
+), cleared AS (
+    UPDATE {facts}.crawl_leases AS l SET last_error = NULL FROM held
+    WHERE l.fact_id = held.fact_id AND l.last_error IS NOT NULL
 )
 UPDATE {facts}.facts
 SET value = 'null', tags = '{{}}', agent_id = NULL, deleted_at = coalesce(deleted_at, now()), updated_at = now()

@@ -29,8 +29,13 @@ WHERE f.deleted_at IS NOT NULL AND f.pinned
 
 -- name: remove
 -- For good, with their leases; the rows are locked by this transaction already.
-WITH cleared AS (
-    DELETE FROM {facts}.crawl_leases WHERE fact_id = ANY (%(fact_ids)s::bigint[])
+WITH held AS MATERIALIZED (
+    SELECT l.fact_id FROM {facts}.crawl_leases AS l
+    WHERE l.fact_id = ANY (%(fact_ids)s::bigint[])
+    ORDER BY l.fact_id
+    FOR UPDATE
+), cleared AS (
+    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
 )
 DELETE FROM {facts}.facts WHERE id = ANY (%(fact_ids)s::bigint[]) AND deleted_at IS NOT NULL;
 
