@@ -6,7 +6,7 @@ fold of the ledger: a whole row, or the items struck (their places stay, as null
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import Connection
 
@@ -74,19 +74,37 @@ def strike(conn: Connection, tables: GraphTables, origins: Iterable[int], doomed
     """Rows struck by hand: items leave the extractions of facts, hand assertions fall as a whole."""
     rows = rows_of_origins(conn, tables, origins)
     hit = {origin: before for origin, before in rows.items() if any(doomed.within(before))}
-    ledger = _ledger_rows(conn, tables, [origin for origin in hit if origin > 0])
-    left = {origin: _without(ledger[origin], *doomed.within(before)) for origin, before in hit.items() if origin > 0}
-    after = {origin: _derived(ledger[origin], item) for origin, item in left.items()}
-    redirects = redirects_of(conn, tables, {key for each in after.values() for key in each.named_keys})
+    struck = _strike_items(conn, tables, {origin: before for origin, before in hit.items() if origin > 0}, doomed)
     changes = [
-        OriginChange(origin, before, after[origin].resolved(redirects) if origin > 0 else Rows())
-        for origin, before in hit.items()
+        OriginChange(origin, before, struck[origin].rows if origin > 0 else Rows()) for origin, before in hit.items()
     ]
     return Release(
         changes=changes,
         fallen=[-origin for origin in hit if origin < 0],
-        rewritten={origin: extraction_text(item) for origin, item in left.items()},
+        rewritten={origin: extraction_text(each.item) for origin, each in struck.items()},
     )
+
+
+class _Struck(NamedTuple):
+    """What is left of an extraction, and the rows that it gives."""
+
+    item: Incorporation
+    rows: Rows
+
+
+def _strike_items(conn: Connection, tables: GraphTables, hit: Mapping[int, Rows], doomed: Doomed) -> dict[int, _Struck]:
+    """Repeated until nothing doomed is left: an end that was listed is a mention of its own once its listing is gone."""
+    ledger = _ledger_rows(conn, tables, list(hit))
+    left = {origin: _Struck(incorporation_of(row[1], row[2], row[6]), hit[origin]) for origin, row in ledger.items()}
+    doomed_origins = list(left)
+    while doomed_origins:
+        items = {origin: _without(left[origin].item, *doomed.within(left[origin].rows)) for origin in doomed_origins}
+        derived = {origin: _derived(ledger[origin], item) for origin, item in items.items()}
+        redirects = redirects_of(conn, tables, {key for each in derived.values() for key in each.named_keys})
+        for origin, item in items.items():
+            left[origin] = _Struck(item, derived[origin].resolved(redirects))
+        doomed_origins = [origin for origin in doomed_origins if any(doomed.within(left[origin].rows))]
+    return left
 
 
 def _ledger_rows(conn: Connection, tables: GraphTables, sources: Sequence[int]) -> dict[int, tuple[Any, ...]]:
@@ -95,9 +113,8 @@ def _ledger_rows(conn: Connection, tables: GraphTables, sources: Sequence[int]) 
     return {row[0]: row for row in conn.execute(tables.removal.ledger_rows, {"ids": numbers(sources)})}
 
 
-def _without(row: tuple[Any, ...], mentions: Sequence[Mention], observations: Sequence[Observation]) -> Incorporation:
-    """The recorded extraction less the items behind these rows; an end of an edge goes with its edge."""
-    item = incorporation_of(row[1], row[2], row[6])
+def _without(item: Incorporation, mentions: Sequence[Mention], observations: Sequence[Observation]) -> Incorporation:
+    """The extraction less the items behind these rows; an end of an edge goes with its edge."""
     nodes, edges = list(item.nodes), list(item.edges)
     for mention in mentions:
         if mention.pos < EDGE_BASE:

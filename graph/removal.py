@@ -18,7 +18,7 @@ from graph.engine import Effect, InterruptedWriteError, current_epoch, redirects
 from graph.keys import in_namespace, namespace_of, predicate_key
 from graph.model import Removal
 from graph.releases import Doomed, Release, carry_out, release_sources, strike
-from graph.rows import NOWHERE, Mention, Observation, OriginChange
+from graph.rows import EDGE_BASE, NOWHERE, Mention, Observation, OriginChange
 from graph.tables import GraphTables
 
 
@@ -102,7 +102,7 @@ def delete_contributions(removing: Removing, namespace: str) -> Removal:
     def origins() -> list[int]:
         found = [origin for (origin,) in removing.conn.execute(removing.tables.removal.origins_in_namespace, placed)]
         lost.clear()
-        lost.update(_unplaced(removing, found, inside, wanted))
+        lost.update(_unplaced(removing, found, inside))
         ids = [number for (number,) in removing.conn.execute(removing.tables.removal.node_ids, {"keys": texts(lost)})]
         return sorted({*found, *_at_nodes(removing, ids)})
 
@@ -121,14 +121,26 @@ def delete_contributions(removing: Removing, namespace: str) -> Removal:
     )
 
 
-def _unplaced(removing: Removing, origins: list[int], inside: Doomed, namespace: str) -> set[str]:
-    """Nodes that would lose their last mention with this namespace (ends of hand edges do not hold them here)."""
+def _unplaced(removing: Removing, origins: list[int], inside: Doomed) -> set[str]:
+    """Nodes that would lose their last mention (ends of hand edges do not hold them here)."""
     release = strike(removing.conn, removing.tables, origins, inside)
-    losing = {row.node_key for change in release.changes for row in change.before.mentions if inside.mention(row)}
-    otherwise = removing.conn.execute(
-        removing.tables.removal.nodes_placed_otherwise, {"keys": texts(losing), "namespace": namespace}
+    losing = {row.node_key for change in release.changes for row in change.before.mentions if _places(row)}
+    losing -= {row.node_key for change in release.changes for row in _held(change)}
+    held = removing.conn.execute(
+        removing.tables.removal.nodes_placed_by_others,
+        {"keys": texts(losing), "origins": numbers(change.origin for change in release.changes)},
     )
-    return losing - {key for (key,) in otherwise}
+    return losing - {key for (key,) in held}
+
+
+def _places(row: Mention) -> bool:
+    return row.named and row.namespace != NOWHERE
+
+
+def _held(change: OriginChange) -> list[Mention]:
+    """Mentions that stay. An end that was listed before has only lost its listing."""
+    ends = {row.named_key for row in change.before.mentions if row.pos >= EDGE_BASE}
+    return [row for row in change.after.mentions if _places(row) and (row.pos < EDGE_BASE or row.named_key in ends)]
 
 
 def _strike_locked(removing: Removing, find: Callable[[], list[int]], doomed: Doomed, epoch: int) -> Effect | None:

@@ -24,12 +24,12 @@ SELECT DISTINCT origin FROM {registry}.observation WHERE edge_id = ANY (%(ids)s:
 SELECT origin FROM {registry}.mention WHERE namespace = %(namespace)s
 UNION SELECT origin FROM {registry}.observation WHERE namespace = %(namespace)s
 
--- name: nodes_placed_otherwise
--- Of these nodes, those that a mention outside this namespace names (ends of hand edges do not count).
+-- name: nodes_placed_by_others
+-- Of these nodes, those that a mention by another origin places (ends of hand edges do not).
 SELECT n.key FROM {registry}.node n
 WHERE n.key = ANY (%(keys)s::text[])
-  AND EXISTS (SELECT FROM {registry}.mention m WHERE m.node_id = n.id AND m.named
-                 AND m.namespace <> %(namespace)s AND m.namespace <> '/')
+  AND EXISTS (SELECT FROM {registry}.mention m WHERE m.node_id = n.id AND m.named AND m.namespace <> '/'
+                 AND m.origin <> ALL (%(origins)s::bigint[]))
 
 -- name: node_ids
 -- Ids of nodes.

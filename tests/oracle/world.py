@@ -4,12 +4,30 @@ The fold itself is blind to order; which rows a hand call leaves is not, since a
 none. Each method is one call, stated as the design page states it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tests.oracle import keys
-from tests.oracle.fold import Graph, Triple, all_observations, end, fold, grouped, resolutions, resolved
+from tests.oracle.fold import (
+    Contribution,
+    Graph,
+    Observation,
+    Triple,
+    all_contributions,
+    all_observations,
+    end,
+    endpoint_mentions,
+    fold,
+    grouped,
+    hand_edge,
+    hand_end,
+    hand_node,
+    listed_mentions,
+    resolutions,
+    resolved,
+    statements,
+)
 from tests.oracle.keys import Identity
 from tests.oracle.model import (
     ABSENT,
@@ -26,6 +44,15 @@ from tests.oracle.model import (
 Record = NodeRecord | EdgeRecord
 Cited = Mapping[str, int | None]
 Row = TypeVar("Row", HandNode, HandEdge)
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What a deletion by hand takes away."""
+
+    mention: Callable[[Contribution], bool]
+    observation: Callable[[Observation], bool]
 
 
 @dataclass(kw_only=True)
@@ -147,16 +174,15 @@ class World:
     def delete_namespace(self, namespace: str) -> set[str]:
         """Its contributions go; a node that thereby loses its last mention goes with all its edges."""
         ends, wanted = resolutions(self.merges), keys.namespace(namespace)
-        inside = Doomed(lambda one: one.namespaces == {wanted}, lambda one: one.namespace == wanted)
-        before = grouped(self._placed(), lambda one: end(one.key, ends))
-        struck = self._struck(inside)
-        gone = removed(self._placed(), self._placed(struck), inside)
-        lost = {key for key, contributions in before.items() if gone.issuperset(map(identified, contributions))}
-        touched = touching(lost, ends)
+        inside = Doomed(lambda one: wanted in one.namespaces, lambda one: one.namespace == wanted)
+        left = {identified(one) for one in self._struck(inside)._placed()}
+        named = grouped(self._placed(), lambda one: end(one.key, ends))
+        lost = {key for key, naming in named.items() if left.isdisjoint(map(identified, naming))}
+        at_lost = touching(lost, ends)
         return self._delete(
             Doomed(
-                lambda one: inside.mention(one) or touched.mention(one),
-                lambda one: inside.observation(one) or touched.observation(one),
+                lambda one: inside.mention(one) or at_lost.mention(one),
+                lambda one: inside.observation(one) or at_lost.observation(one),
             )
         )
 
@@ -186,6 +212,35 @@ class World:
     def _stale(self, cited: list[Cited]) -> set[str]:
         fresh = {key for one in cited for key, etag in one.items() if self.etags.get(key) == etag}
         return {key for one in cited for key in one} - fresh
+
+    def _placed(self) -> list[Contribution]:
+        """What names a node; the ends of hand edges do not count here."""
+        return [one for one in all_contributions(self.ledger.values(), self.assertions()) if one.namespaces]
+
+    def _struck(self, doomed: Doomed) -> "World":
+        """The same without what is doomed. Items leave the ledger, hand rows fall as a whole."""
+        told = self.assertions()
+        return replace(
+            self,
+            ledger={key: struck(row, doomed) for key, row in self.ledger.items()},
+            nodes=[row for row in self.nodes if not doomed.mention(hand_node(row, told))],
+            edges=[
+                row
+                for row in self.edges
+                if not doomed.observation(hand_edge(row, told))
+                and not any(doomed.mention(hand_end(key, row)) for key in (row.source, row.target))
+            ],
+        )
+
+    def _delete(self, doomed: Doomed) -> set[str]:
+        """Strike it; the keys of the facts behind what went."""
+        after = self._struck(doomed)
+        behind = {key for key, row in self.ledger.items() if after.ledger[key] != row}
+        behind |= {key for row in self.nodes if row not in after.nodes for key in row.cited}
+        behind |= {key for row in self.edges if row not in after.edges for key in row.cited}
+        self.ledger, self.nodes, self.edges = after.ledger, after.nodes, after.edges
+        self._forget_namespaces()
+        return behind
 
     def _take_id(self) -> int:
         self.next_id += 1
@@ -217,6 +272,37 @@ class World:
         held: set[tuple[Record, str]] = {(("node", row.key), row.agent) for row in self.nodes}
         held |= {(edge_record(row), row.agent) for row in self.edges}
         self.namespaces = {key: value for key, value in self.namespaces.items() if key in held}
+
+
+def identified(one: Contribution) -> Hashable:
+    """What makes it the same contribution before and after."""
+    return one.origin, one.key, one.position
+
+
+def touching(nodes: Collection[str], ends: Mapping[str, str]) -> Doomed:
+    """All that names these nodes, and every edge at them."""
+    return Doomed(
+        lambda one: end(one.key, ends) in nodes, lambda one: any(key in nodes for key in resolved(one, ends)[:2])
+    )
+
+
+def struck(row: LedgerRow, doomed: Doomed) -> LedgerRow:
+    """A row without the items behind what is doomed; the end of an edge goes with its edge.
+
+    Repeated, since an end that was listed is a mention of its own once its listing is gone.
+    """
+    while True:
+        nodes = {one.position for one in listed_mentions(row) if doomed.mention(one)}
+        edges = {(one.position - len(row.nodes)) // 2 for one in endpoint_mentions(row) if doomed.mention(one)}
+        edges |= {one.position for one in statements(row) if doomed.observation(one)}
+        if not nodes and not edges:
+            return row
+        row = replace(row, nodes=without(row.nodes, nodes), edges=without(row.edges, edges))
+
+
+def without(items: tuple[Item | None, ...], places: Collection[int]) -> tuple[Item | None, ...]:
+    """The items, with nothing at these places."""
+    return tuple(None if place in places else item for place, item in enumerate(items))
 
 
 def edge_record(row: HandEdge) -> EdgeRecord:
