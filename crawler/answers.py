@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -16,8 +17,13 @@ log = structlog.get_logger()
 
 def answer_call(name: str, arguments: Any, desk: Desk) -> dict[str, Any]:
     """``{"ok": true, "result"}`` or ``{"ok": false, "error": {"code", "message", "argument"?}}``; never raises."""
+    return answered(lambda: call_tool(name, arguments, desk))
+
+
+def answered(work: Callable[[], Any]) -> dict[str, Any]:
+    """The same for anything else that a served surface does for a caller."""
     try:
-        result = call_tool(name, arguments, desk)
+        result = work()
     except Exception as error:  # noqa: BLE001 - the server's edge: every call gets an answer
         return {"ok": False, "error": error_answer(error)}
     return {"ok": True, "result": result}

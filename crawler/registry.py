@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from crawler.arguments import Arguments, parse_arguments
 from crawler.caller import Caller
+from crawler.usage import note_use
 from facts.access import AccessContext, Role
 from facts.coverage import EVERYTHING, Coverage
 from facts.errors import NotFound, NotPermitted, Unsupported
@@ -142,6 +143,7 @@ def call_tool(name: str, arguments: Mapping[str, Any], desk: Desk) -> Answer:
         raise NotPermitted(f"{name} is not for the role {desk.caller.role}", argument="tool")
     checked, capped = parse_arguments(found.arguments, arguments)
     answer = found.run(desk, checked)
+    note_use(name, checked, answer, desk.caller.role)
     return answer | {"capped": capped} if capped else answer
 
 

@@ -65,6 +65,9 @@ class Settings(BaseModel):
     poll_max_seconds: float = Field(5.0, gt=0, description="longest wait of an idle harvester")
     shutdown_seconds: float = Field(20.0, ge=0, description="what a stopped harvester may still spend on its batch")
 
+    max_message_bytes: int = Field(8_388_608, ge=65_536, description="largest message that MCP takes")
+    crawl_guide: str = Field("", max_length=16_384, description="what the operator tells crawlers, in their guide")
+
     answer_bytes: int = Field(200_000, ge=2_000, description="size budget of one tool's answer")
     log_format: Literal["auto", "json", "console"] = Field("auto", description="auto: JSON unless a person watches")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")

@@ -10,7 +10,9 @@ from crawler.commands import (
     demo,
     doctor,
     export,
+    guide,
     ingest,
+    mcp,
     migrate,
     purge,
     queue,
@@ -27,6 +29,7 @@ from crawler.commands import (
 def add_commands(app: typer.Typer) -> None:
     """In the order of a first use."""
     for room in (
-        demo, migrate, ingest, run, show, stats, report, export, call, queue, sessions, purge, wake, doctor, rebuild, archive,
+        demo, migrate, ingest, run, show, stats, report, export, call, mcp, guide,
+        queue, sessions, purge, wake, doctor, rebuild, archive,
     ):  # fmt: skip
         room.add(app)

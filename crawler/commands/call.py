@@ -34,10 +34,14 @@ def call(
 ) -> int:
     """Call a tool as an agent would; the answer is one JSON object."""
     from crawler.caller import Caller
+    from crawler.logs import configure_logs
     from crawler.wiring import open_stores
 
     asked = invocation(context)
     caller = Caller.checked(role=role, session_id=session, agent_id=agent)
+    if not jsonl and "log_level" not in asked.settings.model_fields_set:
+        # For a person at a terminal the answer is enough.
+        configure_logs(style=asked.settings.log_format, level="warning")
     with open_stores(asked.settings, create=True) as stores:
         if jsonl:
             _answer_lines(Line(stores, caller, asked.settings.answer_bytes, asked.rules.coverage()))

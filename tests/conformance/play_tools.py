@@ -1,11 +1,13 @@
 """Operations on the tool registry."""
 
+from collections import Counter
 from typing import Any
 
 from pydantic.alias_generators import to_snake
 
 from crawler.caller import Caller as ToolCaller
 from crawler.registry import Desk, all_tools, call_tool, capabilities, tools_for
+from crawler.usage import usage_counts
 from facts.access import Role
 from tests.conformance.case import Caller, Operation
 from tests.conformance.stage import Answer, Stage, operation
@@ -40,6 +42,12 @@ def tool_answer(stage: Stage, asked: Operation) -> Answer:
     )
     answer = call_tool(asked.args["tool"], sent(stage, asked.args.get("args", {})), desk)
     return with_keys(in_snake_case(answer))
+
+
+@operation("list_events")
+def list_events(stage: Stage, _asked: Operation) -> Answer:
+    """Usage events raised since the case began."""
+    return {"types": sorted({usage.value for usage, _role in Counter(usage_counts()) - stage.usage})}
 
 
 def sent(stage: Stage, args: Any) -> Any:

@@ -1,6 +1,7 @@
 """The stores that a case plays on, emptied between cases, and what its operations share."""
 
 import importlib.util
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,8 +11,9 @@ import psycopg
 from psycopg import sql
 
 from crawler.registry import Need, all_tools, capabilities
+from crawler.usage import Usage, usage_counts
 from facts import AccessContext, FactStore, open_fact_store
-from facts.access import Writer
+from facts.access import Role, Writer
 from facts.errors import HarvesterError
 from facts.sqlfiles import Queries, load_queries
 from facts.wake import intake_channel
@@ -43,6 +45,7 @@ class Stage:
     queries: Queries
     ordinals: Ordinals = field(default_factory=Ordinals)
     has_graph: bool = False
+    usage: Counter[tuple[Usage, Role]] = field(default_factory=Counter)
 
     @property
     def able(self) -> frozenset[Need]:
@@ -55,6 +58,7 @@ class Stage:
             connection.execute(self.queries.empty_everything)
         self.wakeups()
         self.ordinals, self.has_graph = Ordinals(), False
+        self.usage = Counter(usage_counts())
 
     def run(self, operation: Operation) -> Answer:
         """One operation; the versions that it made are remembered, those in its answer are ordinals."""
@@ -134,7 +138,7 @@ NEEDS_SEARCH = (
     "classify_embed_response",
 )
 """Operations of the search page; this runner learns them when the store can search."""
-LATER = {"list_events": "crawler.events", "resolve_crawler_role": "crawler.keys"}
+LATER = {"resolve_crawler_role": "crawler.keys"}
 """Operations on parts that the product does not have yet, and the module that will hold each part."""
 
 

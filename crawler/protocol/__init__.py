@@ -1,0 +1,1 @@
+"""The Model Context Protocol: one server made from the registry, over stdio and over streamable HTTP."""
