@@ -94,6 +94,11 @@ chaos: setup  ## kill harvesters at random moments, longer than `make test` does
 soak: setup  ## minutes of stores, edits, deletes, harvests and crashes
 	$(PYTEST) -m soak --timeout 7200 $(ARGS)
 
+.PHONY: fold
+fold: setup  ## the promise at random, 200,000 steps: facts, harvests, agents, merges, deletes, crashes (about an hour)
+	HARVESTER_FOLD_EXAMPLES=$${HARVESTER_FOLD_EXAMPLES:-5000} HARVESTER_FOLD_STEPS=$${HARVESTER_FOLD_STEPS:-40} \
+	  $(PYTEST) tests/fold --timeout 14400 $(ARGS)
+
 .PHONY: lock
 lock:  ## resolve the requirements anew (needs uv); UPGRADE=1 takes the newest
 	for pair in "requirements.txt:" "requirements-dev.txt:--extra dev"; do \

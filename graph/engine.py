@@ -77,6 +77,12 @@ class Delta:
         return named
 
     @property
+    def strengthened(self) -> set[str]:
+        """Nodes at which the write adds something: they must be there."""
+        named = {mention.node_key for mention in self.added_mentions}
+        return named | {key for row in self.added_observations for key in row.edge[:2]}
+
+    @property
     def weakened(self) -> set[str]:
         """Nodes from which the write takes support away."""
         return {mention.node_key for mention in self.dropped_mentions}
@@ -162,6 +168,12 @@ def current_epoch(conn: Connection, tables: GraphTables) -> int:
     return int(row[0])
 
 
+def hold_merges(conn: Connection, tables: GraphTables) -> int:
+    """Keep merges away until this transaction ends; how often keys were merged so far. Facts are locked before."""
+    conn.execute(tables.engine.hold_merges)
+    return current_epoch(conn, tables)
+
+
 def redirects_of(conn: Connection, tables: GraphTables, keys: Iterable[str]) -> dict[str, str]:
     """Where named keys resolve to, for those that recorded merges redirect."""
     rows = conn.execute(tables.engine.redirects_of, {"keys": texts(keys)}).fetchall()
@@ -181,7 +193,8 @@ def _lock_nodes(conn: Connection, tables: GraphTables, delta: Delta, exclusive: 
         query, parameters = tables.engine.share_nodes, {"keys": texts(keys)}
     rows = conn.execute(query, parameters).fetchall()
     nodes = _Nodes({key: number for number, key, _ in rows}, {key: spaces for _, key, spaces in rows}, created)
-    missing = [key for key in keys if key not in nodes.ids and key not in exclusive]
+    needed = set(keys) - exclusive | delta.strengthened
+    missing = [key for key in keys if key not in nodes.ids and key in needed]
     if missing:
         _explain_missing(missing, delta)
     return nodes

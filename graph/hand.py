@@ -17,7 +17,7 @@ from graph.contributions import (
     checked_namespace,
     checked_text,
 )
-from graph.engine import Effect, current_epoch, redirects_of, replace_contributions
+from graph.engine import Effect, hold_merges, redirects_of, replace_contributions
 from graph.keys import EVIDENCE_PER_CALL, PREDICATE_BYTES, form, predicate_key
 from graph.model import ABSENT, Author, EdgeUpsert, NodeUpsert, UpsertedEdge, UpsertedNode
 from graph.origins import rows_of_origins
@@ -108,7 +108,7 @@ def upsert_node(writing: Writing, asked: NodeUpsert) -> UpsertedNode:
     aliases = checked_aliases(list(asked.aliases))
     given = None if asked.namespace is ABSENT else checked_namespace(asked.namespace)
     cited = cite_facts(writing, asked.evidence)
-    epoch = current_epoch(writing.conn, writing.tables)
+    epoch = hold_merges(writing.conn, writing.tables)
     standing = _node_standing(writing, key)
     namespace = given if given is not None else (standing.namespace or "")
     forms = [(form(alias, asked.identity), alias) for alias in aliases]
@@ -193,7 +193,7 @@ def upsert_edge(writing: Writing, asked: EdgeUpsert) -> UpsertedEdge:
     checked_text(asked.predicate, "predicate", PREDICATE_BYTES)
     confidence = checked_confidence(asked.confidence)
     cited = cite_facts(writing, asked.evidence)
-    epoch = current_epoch(writing.conn, writing.tables)
+    epoch = hold_merges(writing.conn, writing.tables)
     redirects = redirects_of(writing.conn, writing.tables, [asked.from_key, asked.to_key])
     ends = (redirects.get(asked.from_key, asked.from_key), redirects.get(asked.to_key, asked.to_key))
     if ends[0] == ends[1]:

@@ -15,7 +15,7 @@ from facts.receipts import LockedFact, Receipt, Refusal, acknowledge, judge_refu
 from facts.tables import FactTables
 from graph.columns import numbers, texts
 from graph.contributions import InvalidExtractionError, derive
-from graph.engine import InterruptedWriteError, current_epoch, redirects_of, replace_contributions
+from graph.engine import InterruptedWriteError, hold_merges, redirects_of, replace_contributions
 from graph.ledger import extraction_text
 from graph.model import Incorporation, Outcome, Provenance
 from graph.origins import rows_of_origins
@@ -91,7 +91,7 @@ def incorporate(
     locked = {fact.scope_key: fact for fact in lock_pending(conn, facts, receipts)}
     refused = judge_refused(conn, facts, [receipt for receipt in receipts if receipt.scope_key not in locked])
     outcomes = {key: _refused(key, refusal) for key, refusal in refused.items()}
-    epoch = current_epoch(conn, tables)
+    epoch = hold_merges(conn, tables)
     known = _known_sources(conn, tables, locked)
     pending = [item for item in batch if item.scope_key in locked]
     said, rejected = _derive_all(conn, tables, pending, locked, _Before(known, provenance, ahead or {}))

@@ -85,6 +85,7 @@ def unmerge_nodes(merging: Merging, merge_id: int) -> MergeRecord:
 
 
 def _bump(merging: Merging) -> int:
+    merging.conn.execute(merging.tables.merging.merge_alone)
     row = merging.conn.execute(merging.tables.merging.bump_merge_epoch).fetchone()
     if row is None:
         raise NotFound("the graph's merge epoch is missing; run `harvester doctor`")

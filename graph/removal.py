@@ -4,8 +4,8 @@ The facts behind it are locked first (and put back on the queue, unless asked no
 when they are incorporated again.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from psycopg import Connection
 
@@ -14,7 +14,7 @@ from facts.receipts import lock_cited, requeue, unpin_reconciled
 from facts.tables import FactTables
 from graph.columns import numbers, texts
 from graph.contributions import checked_key, checked_namespace
-from graph.engine import Effect, InterruptedWriteError, current_epoch, redirects_of
+from graph.engine import Effect, InterruptedWriteError, hold_merges, redirects_of
 from graph.keys import in_namespace, namespace_of, predicate_key
 from graph.model import Removal
 from graph.releases import Doomed, Release, carry_out, release_sources, strike
@@ -45,13 +45,13 @@ def matches_guard(namespaces: Iterable[str], guard: str | None) -> bool:
 def delete_node(removing: Removing, key: str, guard: str | None = None) -> bool:
     """Take a node away with every edge that touches it; False when there is none (in the namespace given)."""
     checked_key(key, "nodeKey")
-    epoch = current_epoch(removing.conn, removing.tables)
-    target = redirects_of(removing.conn, removing.tables, [key]).get(key, key)
+    redirects = redirects_of(removing.conn, removing.tables, [key])
+    target = redirects.get(key, key)
     row = removing.conn.execute(removing.tables.removal.node_by_key, {"key": target}).fetchone()
     if row is None or not matches_guard(row[1], guard):
         return False
-    _strike_locked(removing, lambda: _at_nodes(removing, [row[0]]), _touching({target}), epoch)
-    return True
+    at_node = _Striking(lambda: _at_nodes(removing, [row[0]]), _touching({target}), [key], redirects)
+    return _strike_locked(removing, at_node) is not None
 
 
 def _touching(keys: set[str]) -> Doomed:
@@ -71,7 +71,6 @@ def delete_edge(removing: Removing, from_key: str, to_key: str, predicate: str, 
     """Take an edge away, whoever stated it; False when there is none (in the namespace given)."""
     checked_key(from_key, "fromKey")
     checked_key(to_key, "toKey")
-    epoch = current_epoch(removing.conn, removing.tables)
     redirects = redirects_of(removing.conn, removing.tables, [from_key, to_key])
     edge = (redirects.get(from_key, from_key), redirects.get(to_key, to_key), predicate_key(predicate))
     place = dict(zip(("from_key", "to_key", "predicate_key"), edge, strict=True))
@@ -80,13 +79,11 @@ def delete_edge(removing: Removing, from_key: str, to_key: str, predicate: str, 
         return False
     doomed = Doomed(lambda _: False, lambda observation: observation.edge == edge)
     find = {"ids": numbers([row[0]])}
-    _strike_locked(
-        removing,
-        lambda: [origin for (origin,) in removing.conn.execute(removing.tables.removal.origins_at_edges, find)],
-        doomed,
-        epoch,
-    )
-    return True
+
+    def origins() -> list[int]:
+        return [origin for (origin,) in removing.conn.execute(removing.tables.removal.origins_at_edges, find)]
+
+    return _strike_locked(removing, _Striking(origins, doomed, [from_key, to_key], redirects)) is not None
 
 
 def delete_contributions(removing: Removing, namespace: str) -> Removal:
@@ -94,7 +91,6 @@ def delete_contributions(removing: Removing, namespace: str) -> Removal:
     wanted = checked_namespace(namespace)
     if not wanted:
         raise InvalidArgument("the default namespace cannot be deleted", argument="namespace")
-    epoch = current_epoch(removing.conn, removing.tables)
     placed = {"namespace": wanted}
     inside = Doomed(lambda mention: mention.namespace == wanted, lambda observation: observation.namespace == wanted)
     lost: set[str] = set()
@@ -111,7 +107,7 @@ def delete_contributions(removing: Removing, namespace: str) -> Removal:
         lambda mention: inside.mention(mention) or touching.mention(mention),
         lambda observation: inside.observation(observation) or touching.observation(observation),
     )
-    effect = _strike_locked(removing, origins, doomed, epoch)
+    effect = _strike_locked(removing, _Striking(origins, doomed))
     if effect is None:
         return Removal()
     return Removal(
@@ -143,14 +139,30 @@ def _held(change: OriginChange) -> list[Mention]:
     return [row for row in change.after.mentions if _places(row) and (row.pos < EDGE_BASE or row.named_key in ends)]
 
 
-def _strike_locked(removing: Removing, find: Callable[[], list[int]], doomed: Doomed, epoch: int) -> Effect | None:
-    """Lock the facts behind what goes, strike it, and put the live ones back on the queue: leases are locked last."""
-    keys = _keys_of(removing, find())
+@dataclass(frozen=True, slots=True)
+class _Striking:
+    """What to strike: where to find its origins, which of their rows go, and how the keys named by the caller resolved."""
+
+    find: Callable[[], list[int]]
+    doomed: Doomed
+    named: Sequence[str] = ()
+    redirects: Mapping[str, str] = field(default_factory=dict)
+
+
+def _strike_locked(removing: Removing, striking: _Striking) -> Effect | None:
+    """Lock the facts behind what goes, strike it, and put the live ones back on the queue: leases are locked last.
+
+    None when nothing is there any more.
+    """
+    keys = _keys_of(removing, striking.find())
     locked = lock_cited(removing.conn, removing.facts, sorted(keys))
-    origins = find()
+    epoch = hold_merges(removing.conn, removing.tables)
+    if redirects_of(removing.conn, removing.tables, striking.named) != striking.redirects:
+        raise InterruptedWriteError("the keys were merged meanwhile")
+    origins = striking.find()
     if not _keys_of(removing, origins) <= keys:
         raise InterruptedWriteError("more facts came to stand behind it meanwhile")
-    release = strike(removing.conn, removing.tables, origins, doomed)
+    release = strike(removing.conn, removing.tables, origins, striking.doomed)
     if not release.changes:
         return None
     behind = _keys_of(removing, [change.origin for change in release.changes])
@@ -171,27 +183,30 @@ def remove_evidence(removing: Removing, scope_key: str, guard: str | None = None
         raise InvalidArgument("scopeKey must be a scope key", argument="scopeKey")
     locked = lock_cited(removing.conn, removing.facts, [scope_key])
     row = removing.conn.execute(removing.tables.removal.source_of_key, {"scope_key": scope_key}).fetchone()
-    removal = Removal() if row is None else _remove_source(removing, int(row[0]), guard)
-    if removing.requeue and removal != Removal():
+    removal, went = (Removal(), False) if row is None else _remove_source(removing, int(row[0]), guard)
+    if removing.requeue and went:
         requeue(removing.conn, removing.facts, [fact.scope_key for fact in locked if not fact.deleted])
     if guard is None:
         unpin_reconciled(removing.conn, removing.facts, [fact for fact in locked if fact.deleted])
     return removal
 
 
-def _remove_source(removing: Removing, source: int, guard: str | None) -> Removal:
-    epoch = current_epoch(removing.conn, removing.tables)
+def _remove_source(removing: Removing, source: int, guard: str | None) -> tuple[Removal, bool]:
+    """What a removal counts, and whether anything went at all: a self-edge that a merge made is not counted."""
+    epoch = hold_merges(removing.conn, removing.tables)
     release = release_sources(removing.conn, removing.tables, [source])
     if guard is not None:
         release = _narrowed(removing, release, source, guard)
     effect = carry_out(removing.conn, removing.tables, release, epoch)
     changes = release.changes
-    return Removal(
+    removal = Removal(
         node_evidence_removed=len(_nodes_on(changes, source, after=False) - _nodes_on(changes, source, after=True)),
         edge_evidence_removed=len(_edges_on(changes, source, after=False) - _edges_on(changes, source, after=True)),
         nodes_deleted=effect.nodes_deleted,
         edges_deleted=effect.edges_deleted,
     )
+    went = [change.before for change in changes if change.before != change.after]
+    return removal, any(rows.mentions or rows.observations for rows in went)
 
 
 def _narrowed(removing: Removing, release: Release, source: int, guard: str) -> Release:

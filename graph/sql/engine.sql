@@ -2,6 +2,10 @@
 -- How often keys were merged or unmerged so far; a write that sees it move starts again.
 SELECT value FROM {registry}.merge_epoch
 
+-- name: hold_merges
+-- No key is merged or unmerged until this transaction ends. After the locks of facts, before those of nodes.
+SELECT pg_advisory_xact_lock_shared(hashtextextended({registry_name} || ' merges', 0))
+
 -- name: redirects_of
 -- Where named keys resolve to, for those that a merge redirects.
 SELECT named_key, target_key FROM {registry}.redirect WHERE named_key = ANY (%(keys)s::text[])

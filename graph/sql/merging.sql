@@ -1,3 +1,7 @@
+-- name: merge_alone
+-- Wait for every write under way, and keep others from starting: what they resolved would stand at the wrong node.
+SELECT pg_advisory_xact_lock(hashtextextended({registry_name} || ' merges', 0))
+
 -- name: bump_merge_epoch
 -- Merges and unmerges come one after the other; whoever resolved keys before this one starts again.
 UPDATE {registry}.merge_epoch SET value = value + 1 RETURNING value

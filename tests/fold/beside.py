@@ -44,6 +44,7 @@ LONELY_SOURCES = """
 """
 ASSERTIONS = "SELECT count(*) FROM {registry}.assertion"
 REDIRECTS = "SELECT named_key, target_key FROM {registry}.redirect"
+MERGES = "SELECT from_key, into_key FROM {registry}.merge WHERE undone_at IS NULL"
 NODES = "SELECT key, namespaces FROM {registry}.node"
 LOOPS = "SELECT count(*) FROM {registry}.observation WHERE edge_id IS NULL"
 QUEUE = """
@@ -75,6 +76,7 @@ def differences(connection: Connection, state: State, *, registry: str, facts: s
         "lonely source": (rows(LONELY_SOURCES), []),
         "assertion": (rows(ASSERTIONS), [(len(_hand(state)),)]),
         "redirect": (dict(rows(REDIRECTS)), resolutions(world.merges)),
+        "merge": (dict(rows(MERGES)), {merge.duplicate: merge.survivor for merge in world.merges}),
         "loop": (rows(LOOPS), [(sum(source == target for source, target, _ in loops),)]),
         "fact": (
             {row[0]: row[1:] for row in rows(QUEUE)},

@@ -5,14 +5,15 @@ Each rule is one act, or two at once. An act may be killed before any of its sta
 
 from collections.abc import Callable, Sequence
 from itertools import permutations
+from random import Random
 from threading import Barrier, Thread
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from facts.errors import HarvesterError
-from tests.fold import acts, words
+from tests.fold import acts, hand_acts, words
 from tests.fold.acts import Act, Product
 from tests.fold.beside import differences
 from tests.fold.emptied import empty
@@ -41,10 +42,27 @@ batches = st.one_of(
 )
 moments = st.one_of(st.none(), st.none(), st.integers(0, STATEMENTS), st.integers(0, 12))
 ways_to_die = st.sampled_from((kill, kill, drop))
+# What a rule chooses from its state, it chooses by such a seed: what Hypothesis draws may not depend on how a race went.
+chances = st.integers(0, 2**32).map(Random)
+AGENTS = ("ann", "bob")
+CITED = (*(place.scope_key for place in PLACES), "shared:nobody")
+changes_of_facts = st.one_of(
+    batches.map(lambda batch: acts.Store(items=batch)), places.map(lambda place: acts.Delete(place=place))
+)
+hand_nodes = st.builds(
+    hand_acts.UpsertNode,
+    agent=st.sampled_from(AGENTS),
+    kind=st.sampled_from(words.KINDS),
+    name=st.sampled_from(words.NAMES),
+    aliases=st.lists(st.sampled_from(words.NAMES), max_size=2).map(tuple),
+    identity=st.sampled_from(("normal", "normal", "normal", "exact")),
+    namespace=words.namespaces,
+    evidence=st.lists(st.sampled_from(CITED), max_size=3, unique=True).map(tuple),
+)
 
 
 class Fold(RuleBasedStateMachine):
-    """Facts and harvests."""
+    """Facts, harvests, and what agents do by hand."""
 
     product: ClassVar[Product]
 
@@ -67,19 +85,17 @@ class Fold(RuleBasedStateMachine):
     def delete(self, place: Any, moment: int | None, way: Any, again: bool) -> None:
         self.perform(acts.Delete(place=place), moment, way, again)
 
-    @precondition(lambda self: any(not fact.alive for fact in self.state.facts.values()))
-    @rule(data=st.data())
-    def revive(self, data: st.DataObject) -> None:
-        fact = data.draw(st.sampled_from([fact for fact in self.state.facts.values() if not fact.alive]))
-        said = data.draw(st.one_of(st.just(fact.said), words.sayings))
-        self.perform(acts.Store(items=[(fact.place, said, fact.writer)]))
+    @rule(chance=chances, other=words.sayings, same=st.booleans())
+    def revive(self, chance: Random, other: words.Said, same: bool) -> None:
+        dead = [fact for fact in self.state.facts.values() if not fact.alive]
+        if dead:
+            fact = chance.choice(dead)
+            self.perform(acts.Store(items=[(fact.place, fact.said if same else other, fact.writer)]))
 
-    @precondition(lambda self: self.state.pending())
-    @rule(data=st.data(), moment=moments, way=ways_to_die, again=st.booleans())
-    def harvest(self, data: st.DataObject, moment: int | None, way: Any, again: bool) -> None:
-        self.perform(self.batch(data), moment, way, again)
+    @rule(chance=chances, moment=moments, way=ways_to_die, again=st.booleans())
+    def harvest(self, chance: Random, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(self.batch(chance), moment, way, again)
 
-    @precondition(lambda self: self.state.pending())
     @rule()
     def drain(self) -> None:
         while self.state.pending():
@@ -87,11 +103,10 @@ class Fold(RuleBasedStateMachine):
             receipts = [fact.receipt for fact in self.state.pending() if fact.writer == writer]
             self.perform(acts.Harvest(receipts=receipts))
 
-    @precondition(lambda self: self.receipts)
-    @rule(data=st.data())
-    def harvest_late(self, data: st.DataObject) -> None:
-        receipt = data.draw(st.sampled_from(self.receipts))
-        self.perform(acts.Harvest(receipts=[receipt]))
+    @rule(chance=chances)
+    def harvest_late(self, chance: Random) -> None:
+        if self.receipts:
+            self.perform(acts.Harvest(receipts=[chance.choice(self.receipts)]))
 
     @rule(old=st.booleans(), moment=moments, way=ways_to_die)
     def purge(self, old: bool, moment: int | None, way: Any) -> None:
@@ -101,28 +116,94 @@ class Fold(RuleBasedStateMachine):
     def mark(self, place: Any, crawled: bool) -> None:
         self.perform(acts.Mark(place=place, crawled=crawled))
 
+    # --- by hand -----------------------------------------------------------------------------------------------
+
+    @rule(asked=hand_nodes, moment=moments, way=ways_to_die, again=st.booleans())
+    def upsert_node(self, asked: Any, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(asked, moment, way, again)
+
+    @rule(chance=chances, moment=moments, way=ways_to_die, again=st.booleans())
+    def upsert_edge(self, chance: Random, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(self.hand_edge(chance), moment, way, again)
+
+    @rule(chance=chances, moment=moments, way=ways_to_die, again=st.booleans())
+    def merge(self, chance: Random, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(self.merging(chance), moment, way, again)
+
+    @rule(chance=chances, moment=moments, way=ways_to_die, again=st.booleans())
+    def unmerge(self, chance: Random, moment: int | None, way: Any, again: bool) -> None:
+        if self.state.world.merges:
+            merged = chance.choice(self.state.world.merges).duplicate
+            self.perform(hand_acts.UnmergeNodes(duplicate=merged), moment, way, again)
+
+    @rule(chance=chances, moment=moments, way=ways_to_die, again=st.booleans())
+    def take_away(self, chance: Random, moment: int | None, way: Any, again: bool) -> None:
+        self.perform(self.deletion(chance), moment, way, again)
+
     # --- two at once -------------------------------------------------------------------------------------------
 
-    @precondition(lambda self: self.state.pending())
-    @rule(data=st.data())
-    def harvest_by_two(self, data: st.DataObject) -> None:
-        self.race(self.batch(data), self.batch(data))
+    @rule(chance=chances)
+    def harvest_by_two(self, chance: Random) -> None:
+        self.race(self.batch(chance), self.batch(chance))
 
-    @precondition(lambda self: self.state.pending())
-    @rule(data=st.data())
-    def harvest_while_facts_change(self, data: st.DataObject) -> None:
-        stored = batches.map(lambda batch: acts.Store(items=batch))
-        deleted = places.map(lambda place: acts.Delete(place=place))
-        self.race(self.batch(data), data.draw(st.one_of(stored, deleted)))
+    @rule(chance=chances, change=changes_of_facts)
+    def harvest_while_facts_change(self, chance: Random, change: Act) -> None:
+        self.race(self.batch(chance), change)
+
+    @rule(chance=chances, asked=hand_nodes)
+    def harvest_while_agents_write(self, chance: Random, asked: Act) -> None:
+        others = (self.hand_edge(chance), self.merging(chance), self.deletion(chance), asked)
+        self.race(self.batch(chance), chance.choice(others))
+
+    @rule(chance=chances)
+    def merge_while_something_goes(self, chance: Random) -> None:
+        self.race(self.merging(chance), self.deletion(chance))
+
+    @rule(chance=chances)
+    def two_merges(self, chance: Random) -> None:
+        self.race(self.merging(chance), self.merging(chance))
 
     # --- how -----------------------------------------------------------------------------------------------------
 
-    def batch(self, data: st.DataObject) -> acts.Harvest:
-        """Some of what is pending, in some order, by one extractor."""
-        pending = data.draw(st.permutations(self.state.pending()))
-        size = data.draw(st.integers(1, len(pending)))
-        chosen = [fact.receipt for fact in pending[:size] if fact.writer == pending[0].writer]
-        return acts.Harvest(receipts=chosen)
+    def batch(self, chance: Random) -> acts.Harvest:
+        """Some of what is pending, in some order, by one extractor; nothing of nothing."""
+        pending = self.state.pending()
+        chance.shuffle(pending)
+        some = pending[: chance.randint(1, max(1, len(pending)))]
+        return acts.Harvest(receipts=[fact.receipt for fact in some if fact.writer == some[0].writer])
+
+    def hand_edge(self, chance: Random) -> Act:
+        """An agent's edge, mostly between two of the nodes there are."""
+        return hand_acts.UpsertEdge(
+            source=self.node(chance),
+            target=self.node(chance),
+            agent=chance.choice(AGENTS),
+            predicate=chance.choice(words.PREDICATES),
+            confidence=chance.choice(words.CONFIDENCES),
+            namespace=chance.choice(words.NAMESPACES),
+            evidence=tuple(chance.sample(CITED, chance.randint(0, 3))),
+        )
+
+    def merging(self, chance: Random) -> Act:
+        """Mostly two of the nodes there are."""
+        return hand_acts.MergeNodes(duplicate=self.node(chance), survivor=self.node(chance))
+
+    def node(self, chance: Random) -> str:
+        """A node that there is, or one that was merged away, or one that never was."""
+        return chance.choice([*hand_acts.node_keys(self.state), "ship:ghost"])
+
+    def deletion(self, chance: Random) -> Act:
+        """Something that is there, mostly."""
+        requeue = chance.random() < 0.5
+        source, target, predicate = chance.choice(hand_acts.edge_keys(self.state) or [("ship:c", "port:c", "own")])
+        return chance.choice(
+            (
+                hand_acts.RemoveEvidence(scope_key=chance.choice(CITED), requeue=requeue),
+                hand_acts.DeleteNamespace(namespace=chance.choice(hand_acts.spaces(self.state)), requeue=requeue),
+                hand_acts.DeleteNode(key=self.node(chance), requeue=requeue),
+                hand_acts.DeleteEdge(source=source, target=target, predicate=predicate, requeue=requeue),
+            )
+        )
 
     def perform(
         self, act: Act, moment: int | None = None, way: Callable[..., None] = kill, again: bool = False

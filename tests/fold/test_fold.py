@@ -18,8 +18,8 @@ from tests.fold.machine import Fold
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLES = int(os.environ.get("HARVESTER_FOLD_EXAMPLES", "25"))
-STEPS = int(os.environ.get("HARVESTER_FOLD_STEPS", "25"))
+EXAMPLES = int(os.environ.get("HARVESTER_FOLD_EXAMPLES", "90"))
+STEPS = int(os.environ.get("HARVESTER_FOLD_STEPS", "40"))
 SHRINK = os.environ.get("HARVESTER_FOLD_SHRINK") == "1"
 LONG = bool(os.environ.keys() & {"HARVESTER_FOLD_EXAMPLES", "HARVESTER_FOLD_STEPS"})
 
