@@ -23,6 +23,7 @@ from facts.errors import NotFound
 from graph.columns import flags, numbers, texts
 from graph.edge_writes import write_edges
 from graph.rows import NOWHERE, Mention, Observation, OriginChange
+from graph.surfaces import raise_surfaces, rejudge_surfaces
 from graph.tables import GraphTables
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -263,13 +264,13 @@ def _write_mentions(conn: Connection, tables: GraphTables, delta: Delta, nodes: 
         changed |= {nodes.ids[mention.node_key] for mention in delta.dropped_mentions}
     if delta.added_mentions:
         _insert_mentions(conn, tables, delta.added_mentions, nodes)
-        changed |= _raise_surfaces(conn, tables, delta.added_mentions, nodes)
+        changed |= raise_surfaces(conn, tables, delta.added_mentions, nodes.ids)
         for mention in delta.added_mentions:
             placed = mention.named and mention.namespace != NOWHERE
             if placed and mention.namespace not in nodes.namespaces[mention.node_key]:
                 changed.add(nodes.ids[mention.node_key])
     if delta.dropped_mentions:
-        _rejudge_surfaces(conn, tables, delta.dropped_mentions, nodes)
+        rejudge_surfaces(conn, tables, delta.dropped_mentions, nodes.ids)
     return changed - set(nodes.created.values())
 
 
@@ -296,39 +297,6 @@ def _insert_mentions(conn: Connection, tables: GraphTables, mentions: list[Menti
                 "attached": numbers(m.attached for m in moved),
             },
         )
-
-
-def _raise_surfaces(conn: Connection, tables: GraphTables, mentions: list[Mention], nodes: _Nodes) -> set[int]:
-    lowest: dict[tuple[int, str], tuple[int, str]] = {}
-    for mention in mentions:
-        place = (nodes.ids[mention.node_key], mention.form)
-        ranked = (mention.rank, mention.spelling)
-        if place not in lowest or ranked < lowest[place]:
-            lowest[place] = ranked
-    rows = [(node, form, spelling, rank) for (node, form), (rank, spelling) in lowest.items()]
-    return {node for (node,) in conn.execute(tables.engine.raise_surfaces, _surface_columns(rows))}
-
-
-def _surface_columns(rows: Sequence[tuple[int, str, str, int]]) -> dict[str, str]:
-    nodes, forms, spellings, ranks = zip(*rows, strict=True)
-    return {
-        "nodes": numbers(nodes),
-        "forms": texts(forms),
-        "spellings": texts(spellings),
-        "folded": texts([spelling.lower() for spelling in spellings]),
-        "ranks": numbers(ranks),
-    }
-
-
-def _rejudge_surfaces(conn: Connection, tables: GraphTables, mentions: list[Mention], nodes: _Nodes) -> None:
-    forms = {
-        "nodes": numbers(nodes.ids[mention.node_key] for mention in mentions),
-        "forms": texts(mention.form for mention in mentions),
-    }
-    rows = conn.execute(tables.engine.rejudge_surfaces, forms).fetchall()
-    shown = [row for row in rows if row[1] is not None]
-    if shown:
-        conn.execute(tables.engine.set_surfaces, _surface_columns(shown))
 
 
 def _refresh_nodes(conn: Connection, tables: GraphTables, ids: set[int]) -> None:
