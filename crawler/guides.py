@@ -56,7 +56,7 @@ class Stored:
     def written(self) -> str:
         kept = fitting(self.items, STORED_BYTES)
         lines = [f"## {self.heading}", "", _STORED, "", "```json"]
-        lines += [json.dumps(item, ensure_ascii=False) for item in kept]
+        lines += [_one_line(item) for item in kept]
         lines.append("```")
         if len(kept) < len(self.items):
             lines += ["", f"{len(self.items) - len(kept)} more: {self.more}."]
@@ -167,6 +167,14 @@ def _skill(fact: FactRecord) -> dict[str, Any]:
     said = fact.value if isinstance(fact.value, dict) else {}
     shown = {name: _short(said[name]) for name in ("name", "description") if isinstance(said.get(name), str)}
     return {"scopeKey": fact.scope_key, **shown}
+
+
+def _one_line(item: dict[str, Any]) -> str:
+    """JSON on one line for every reader, so that nothing in it can end the fence around it."""
+    text = json.dumps(item, ensure_ascii=False)
+    for separator in ("\x85", "\u2028", "\u2029"):
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text
 
 
 def _short(text: str) -> str:

@@ -65,6 +65,12 @@ class Settings(BaseModel):
     poll_max_seconds: float = Field(5.0, gt=0, description="longest wait of an idle harvester")
     shutdown_seconds: float = Field(20.0, ge=0, description="what a stopped harvester may still spend on its batch")
 
+    allowed_hosts: tuple[str, ...] = Field(
+        ("localhost", "127.0.0.1", "[::1]"), description="Host headers that are answered, comma-separated; `*`: all"
+    )
+    allowed_origins: tuple[str, ...] = Field(
+        (), description="pages of other hosts that may ask, as browsers send Origin; `*`: all"
+    )
     max_message_bytes: int = Field(8_388_608, ge=65_536, description="largest message that MCP takes")
     crawl_guide: str = Field("", max_length=16_384, description="what the operator tells crawlers, in their guide")
 
@@ -81,6 +87,16 @@ class Settings(BaseModel):
             return json.loads(value)
         except ValueError as error:
             raise ValueError("must be a JSON list of {prefix, write, read}") from error
+
+    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Both are compared in lower case."""
+        if isinstance(value, str):
+            value = value.split(",")
+        if isinstance(value, list | tuple):
+            return tuple(each.strip().lower() for each in value if isinstance(each, str) and each.strip())
+        return value
 
     @field_validator("database_url")
     @classmethod

@@ -7,6 +7,7 @@ answers. So the lines are read and written here, over the SDK's stream contract;
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -86,11 +87,15 @@ def messages(source: int, line_bytes: int) -> Iterator[types.JSONRPCMessage | Un
 
 def read_message(line: bytes) -> types.JSONRPCMessage | Unreadable:
     try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
-        no_json = error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid"
-        code = types.PARSE_ERROR if no_json else types.INVALID_REQUEST
-        return Unreadable(code, "not JSON" if no_json else "not a JSON-RPC request, notification or response")
+        if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
+            return Unreadable(types.PARSE_ERROR, "not JSON")
+        return Unreadable(types.INVALID_REQUEST, "not a JSON-RPC request, notification or response")
+    if isinstance(message, types.JSONRPCNotification) and "id" in json.loads(line):
+        # The SDK's model of a notification overlooks it, and whoever asked would wait for ever.
+        return Unreadable(types.INVALID_REQUEST, "the id of a request is a text or a whole number")
+    return message
 
 
 def lines(source: int, line_bytes: int) -> Iterator[bytes | None]:

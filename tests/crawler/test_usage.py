@@ -33,7 +33,8 @@ def raised(act) -> list[dict]:
 @pytest.mark.parametrize(
     ("tool", "arguments", "event"),
     [
-        ("read_facts", {"scopeKeys": ["shared:skills/knot", "shared:notes/kelp"]}, ("learned_skill.read", 1, "shared:skills/knot shared:notes/kelp")),
+        ("read_facts", {"scopeKeys": ["shared:skills/knot", "shared:notes/kelp"]},
+         ("learned_skill.read", 1, "shared:skills/knot shared:notes/kelp")),
         ("graph_search_nodes", {"nameLike": "e"}, ("graph.node_searched", 2, "e")),
         ("graph_search_nodes", {"nameLike": "nothing"}, ("graph.node_searched", 0, "nothing")),
         ("graph_search_edges", {"predicate": "lives in"}, ("graph.searched", 1, "lives in")),

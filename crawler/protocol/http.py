@@ -1,0 +1,104 @@
+"""MCP over streamable HTTP: an ASGI application for one path, which serving mounts at ``/mcp``.
+
+Stateless: every request stands alone, carries its own key and gets one JSON answer, so that any process behind a proxy
+answers it and a restart is not noticed. There is no stream from the server, hence nothing but POST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+
+import anyio.to_thread
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from crawler.answers import answered
+from crawler.caller import Caller
+from crawler.protocol.hosts import HostRules
+from crawler.protocol.server import Context, make_server
+from crawler.protocol.source import Source
+
+Identify = Callable[[str | None, str | None], Caller]
+"""From the bearer key (None: there is none) and the acting session to the caller; raises for a key that is no good."""
+
+SESSION_HEADER: Final = "x-harvester-session"
+_CALLER: Final = "harvester.caller"
+_STATUS: Final = {
+    "unauthenticated": HTTPStatus.UNAUTHORIZED,
+    "not_permitted": HTTPStatus.FORBIDDEN,
+    "busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "internal": HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+class McpEndpoint:
+    """``Route("/mcp", endpoint=...)``, with `running` around the life of the application."""
+
+    def __init__(self, source: Source, identify: Identify, hosts: HostRules) -> None:
+        self._identify = identify
+        self._hosts = hosts
+        self._manager = StreamableHTTPSessionManager(
+            make_server(source, _caller_of),
+            stateless=True,
+            json_response=True,
+            max_request_body_size=source.settings.max_message_bytes,
+            # Judged by `HostRules`, before the key is.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        refused = await self._refused(scope["method"], headers)
+        if isinstance(refused, Response):
+            await refused(scope, receive, send)
+            return
+        await self._manager.handle_request({**scope, _CALLER: refused}, receive, send)
+
+    async def _refused(self, method: str, headers: Headers) -> Response | Caller:
+        """The answer to a request that goes no further, or else its caller."""
+        wrong = self._hosts.refusal(headers)
+        if wrong is not None:
+            return _refusal(wrong.status, {"code": "not_permitted", "message": wrong.message})
+        if method != "POST":
+            said = {"code": "unsupported", "message": "MCP is asked with POST: this server opens no streams"}
+            return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, said, Allow="POST")
+        asked = partial(self._identify, bearer(headers), headers.get(SESSION_HEADER))
+        answer = await anyio.to_thread.run_sync(partial(answered, asked))
+        return answer["result"] if answer["ok"] else _refused_key(answer["error"])
+
+
+def bearer(headers: Headers) -> str | None:
+    """The key of an ``Authorization: Bearer`` header."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" and key.strip() else None
+
+
+def _refused_key(error: dict[str, Any]) -> Response:
+    status = _STATUS.get(error["code"], HTTPStatus.BAD_REQUEST)
+    if status is HTTPStatus.UNAUTHORIZED:
+        return _refusal(status, error, **{"WWW-Authenticate": "Bearer"})
+    return _refusal(status, error, **({"Retry-After": "1"} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}))
+
+
+def _refusal(status: HTTPStatus, error: dict[str, Any], **headers: str) -> Response:
+    return JSONResponse(error, status_code=status, headers=headers)
+
+
+def _caller_of(ctx: Context) -> Caller:
+    caller = ctx.request.scope[_CALLER] if ctx.request is not None else None
+    if not isinstance(caller, Caller):
+        raise AssertionError("a request came past its identification")  # noqa: TRY004 - a fault of ours
+    return caller

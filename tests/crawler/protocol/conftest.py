@@ -1,0 +1,52 @@
+"""One database and one HTTP server for a file of tests, emptied between them: a process takes a second to start."""
+
+import os
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from facts.sqlfiles import load_queries
+from tests.crawler.protocol.faces import Open, at_http, at_stdio, clean_environment, running_http
+
+
+@pytest.fixture(scope="module")
+def database_url(server, template_url, request):
+    assert template_url
+    name = f"protocol_{os.getpid()}_{request.module.__name__.rpartition('.')[2]}"
+    yield server.create_database(name, template="harvester_template")
+    server.drop_database(name)
+
+
+@pytest.fixture(autouse=True)
+def emptied(database_url):
+    queries = load_queries(
+        "tests.conformance", "stage", facts="pilotswarm_facts", graph="knowledge", registry="knowledge_registry"
+    )
+    yield
+    with psycopg.connect(database_url) as connection:
+        connection.execute(queries.empty_everything)
+
+
+@pytest.fixture(scope="module")
+def environment(database_url: str) -> dict[str, str]:
+    return clean_environment(database_url) | {"HARVESTER_POOL_SIZE": "9", "HARVESTER_MAX_MESSAGE_BYTES": "2000000"}
+
+
+@pytest.fixture
+def stdio(environment, tmp_path: Path) -> Open:
+    return at_stdio(environment, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def http_url(environment, tmp_path_factory):
+    with running_http(environment, tmp_path_factory.mktemp("http")) as url:
+        yield url
+
+
+@pytest.fixture(params=["stdio", "http"])
+def face(request) -> Open:
+    """Each way in: `async with face(role="crawler", session="s1") as client`."""
+    return (
+        request.getfixturevalue("stdio") if request.param == "stdio" else at_http(request.getfixturevalue("http_url"))
+    )
