@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,12 +10,7 @@ from facts.errors import HarvesterError
 from tests.conformance import play_facts, play_graph, play_queue, play_tools  # noqa: F401 - they register operations
 from tests.conformance.case import Case, Expectation, Operation, read_cases
 from tests.conformance.matching import differences
-from tests.conformance.stage import Answer, Stage, kind_of, lacking, open_stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from facts.embedded import EmbeddedServer
+from tests.conformance.stage import Answer, Stage, kind_of, lacking
 
 GIVEN = "behaviour.jsonl"
 OURS = Path(__file__).with_name("ours.jsonl")
@@ -24,26 +18,13 @@ OURS = Path(__file__).with_name("ours.jsonl")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    chosen = metafunc.config.getoption("--cases")
+    metafunc.parametrize("case", [pytest.param(case, id=case.id) for case in chosen_cases(metafunc.config)])
+
+
+def chosen_cases(config: pytest.Config) -> list[Case]:
+    chosen = config.getoption("--cases")
     files = [chosen, OURS] if chosen.name == GIVEN else [chosen]
-    cases = [case for file in files for case in read_cases(file)]
-    metafunc.parametrize("case", [pytest.param(case, id=case.id) for case in cases])
-
-
-@pytest.fixture(scope="session")
-def opened_stage(server: EmbeddedServer, template_url: str) -> Iterator[Stage]:
-    """One database for all cases: emptying it takes milliseconds, cloning it a quarter of a second."""
-    assert template_url
-    url = server.create_database("conformance", template="harvester_template")
-    with open_stage(url) as stage:
-        yield stage
-    server.drop_database("conformance")
-
-
-@pytest.fixture
-def stage(opened_stage: Stage) -> Stage:
-    opened_stage.clear()
-    return opened_stage
+    return [case for file in files for case in read_cases(file)]
 
 
 def test_behaviour(stage: Stage, case: Case) -> None:
