@@ -85,10 +85,10 @@ def stops(thread: Thread, before: sql.Composable, reached: Event, go: Event) -> 
     wanted = before.as_string(None)
 
     def asking(self: "psycopg.Cursor[Any]", query: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(query, sql.Composable) and not reached.is_set():
-            if current_thread() is thread and query.as_string(None) == wanted:
-                reached.set()
-                assert go.wait(PATIENCE_S), "nobody let it go on"
+        mine = isinstance(query, sql.Composable) and current_thread() is thread and not reached.is_set()
+        if mine and query.as_string(None) == wanted:
+            reached.set()
+            assert go.wait(PATIENCE_S), "nobody let it go on"
         return execute(self, query, *args, **kwargs)
 
     one_by_one = patch.object(psycopg.Connection, "pipeline", lambda _: nullcontext())
