@@ -25,10 +25,9 @@ from crawler.protocol.hosts import HostRules
 from crawler.protocol.server import Context, make_server
 from crawler.protocol.source import Source
 
-Identify = Callable[[str | None, str | None], Caller]
-"""From the bearer key (None: there is none) and the acting session to the caller; raises for a key that is no good."""
+Identify = Callable[[Headers], Caller]
+"""From what a request says about its sender to the caller; blocks, and raises for a key that does not hold."""
 
-SESSION_HEADER: Final = "x-harvester-session"
 _CALLER: Final = "harvester.caller"
 _STATUS: Final = {
     "unauthenticated": HTTPStatus.UNAUTHORIZED,
@@ -75,15 +74,8 @@ class McpEndpoint:
         if method != "POST":
             said = {"code": "unsupported", "message": "MCP is asked with POST: this server opens no streams"}
             return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, said, Allow="POST")
-        asked = partial(self._identify, bearer(headers), headers.get(SESSION_HEADER))
-        answer = await anyio.to_thread.run_sync(partial(answered, asked))
+        answer = await anyio.to_thread.run_sync(partial(answered, partial(self._identify, headers)))
         return answer["result"] if answer["ok"] else _refused_key(answer["error"])
-
-
-def bearer(headers: Headers) -> str | None:
-    """The key of an ``Authorization: Bearer`` header."""
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" and key.strip() else None
 
 
 def _refused_key(error: dict[str, Any]) -> Response:

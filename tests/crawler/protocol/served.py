@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.routing import Route
 
 from crawler.caller import Caller
@@ -22,8 +23,9 @@ class Unauthenticated(HarvesterError):
     default_code = "unauthenticated"
 
 
-def identify(key: str | None, _acting: str | None) -> Caller:
-    if key is None or not key.startswith("{"):
+def identify(headers: Headers) -> Caller:
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    if scheme != "Bearer" or not key.startswith("{"):
         raise Unauthenticated("this key is not known")
     return Caller.from_json(json.loads(key))
 
