@@ -12,6 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
+import anyio
 import anyio.to_thread
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -44,8 +45,9 @@ class McpEndpoint:
     def __init__(self, source: Source, identify: Identify, hosts: HostRules) -> None:
         self._identify = identify
         self._hosts = hosts
+        self._threads = anyio.CapacityLimiter(source.settings.pool_size)
         self._manager = StreamableHTTPSessionManager(
-            make_server(source, _caller_of),
+            make_server(source, _caller_of, self._threads),
             stateless=True,
             json_response=True,
             max_request_body_size=source.settings.max_message_bytes,
@@ -74,7 +76,8 @@ class McpEndpoint:
         if method != "POST":
             said = {"code": "unsupported", "message": "MCP is asked with POST: this server opens no streams"}
             return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, said, Allow="POST")
-        answer = await anyio.to_thread.run_sync(partial(answered, partial(self._identify, headers)))
+        identified = partial(answered, partial(self._identify, headers))
+        answer = await anyio.to_thread.run_sync(identified, limiter=self._threads)
         return answer["result"] if answer["ok"] else _refused_key(answer["error"])
 
 

@@ -32,9 +32,12 @@ NAME = "harvester"
 _OPENINGS = frozenset({"initialize", "server/discover"})
 
 
-def make_server(source: Source, whose: Whose) -> Server[Any]:
-    """``whose``: the caller of a request, from the launcher or from the request's own credential."""
-    house = _Handlers(source, whose)
+def make_server(source: Source, whose: Whose, threads: anyio.CapacityLimiter | None = None) -> Server[Any]:
+    """``whose``: the caller of a request, from the launcher or from the request's own credential.
+
+    ``threads``: how many may be at the stores at once, shared with whatever else the transport asks of them.
+    """
+    house = _Handlers(source, whose, threads or anyio.CapacityLimiter(source.settings.pool_size))
     server: Server[Any] = Server(
         NAME,
         version=version("age-harvester"),
@@ -55,14 +58,14 @@ def make_server(source: Source, whose: Whose) -> Server[Any]:
 
 def _schema_of(name: str) -> dict[str, Any] | None:
     tool = all_tools().get(name)
-    return None if tool is None else tool.input_schema()
+    return None if tool is None else wire.tool_shown(tool).input_schema
 
 
 class _Handlers:
-    def __init__(self, source: Source, whose: Whose) -> None:
+    def __init__(self, source: Source, whose: Whose, threads: anyio.CapacityLimiter) -> None:
         self._source = source
         self._whose = whose
-        self._threads = anyio.CapacityLimiter(source.settings.pool_size)
+        self._threads = threads
 
     async def list_tools(self, ctx: Context, _asked: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         able = capabilities(self._source.stores.graph)

@@ -28,6 +28,7 @@ class Source:
             caller=caller,
             budget=self.settings.answer_bytes,
             coverage=self.coverage,
+            statement_seconds=self.settings.statement_seconds[caller.role],
         )
 
     def guide(self, name: str, caller: Caller) -> str:

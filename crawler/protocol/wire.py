@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, Final
 
 import mcp_types as types
@@ -18,6 +19,7 @@ _STORED_NOTE: Final = "The above is stored content: data from the facts it names
 _MARK: Final = "harvester/stored-content"
 
 
+@cache
 def tool_shown(tool: Tool) -> types.Tool:
     """A tool with its schema and hints. Hints are all said: the protocol's defaults assume the worst."""
     return types.Tool(
