@@ -8,6 +8,7 @@ from pathlib import Path
 from psycopg import Connection, sql
 
 from checks.tree import ROOT, finish
+from crawler.migrations import serving_migrations
 from facts.connections import Database
 from facts.embedded import EmbeddedServer
 from facts.migrations import fact_migrations, migrate
@@ -47,6 +48,7 @@ def migrated_schema() -> str:
             with Database.open(server.create_database("schema")) as db:
                 migrate(db, fact_migrations())
                 migrate(db, graph_migrations())
+                migrate(db, serving_migrations())
                 with db.transaction() as connection:
                     return describe(connection, SCHEMAS)
         finally:

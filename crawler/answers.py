@@ -35,7 +35,7 @@ def error_answer(error: Exception) -> dict[str, Any]:
     if isinstance(error, psycopg.Error):
         known = domain_error(error)
     if not isinstance(known, HarvesterError) or known.code == "internal":
-        request_id = secrets.token_hex(6)
+        request_id = structlog.contextvars.get_contextvars().get("request_id") or secrets.token_hex(8)
         log.error("tool_failed", request_id=request_id, exc_info=error)
         return {"code": "internal", "message": f"something failed inside; the log has it under {request_id}"}
     answer: dict[str, Any] = {"code": known.code, "message": known.message}

@@ -3,18 +3,32 @@
 HarvesterError (facts.errors)
 |-- InvalidArgument
 |   |-- BadSetting        an environment variable, an option or a line of harvest.toml
+|   |-- BadRequest        what came over HTTP is no request that could be judged
 |   `-- UnknownShape      a value that the `triples` extractor does not know, named by its fields
+|-- Unauthenticated       no key, or one that does not hold
 `-- Unavailable
     `-- SourceFailed      what `ingest` reads from cannot be read
 """
 
 from __future__ import annotations
 
-from facts.errors import InvalidArgument, Unavailable
+from typing import ClassVar
+
+from facts.errors import HarvesterError, InvalidArgument, Unavailable
 
 
 class BadSetting(InvalidArgument):
     """Refused before anything is opened; ``argument`` is the setting's name."""
+
+
+class BadRequest(InvalidArgument):
+    """Not JSON, not an object, a header twice: nothing was looked at."""
+
+
+class Unauthenticated(HarvesterError):
+    """Unknown, expired and revoked keys are told the same."""
+
+    default_code: ClassVar[str] = "unauthenticated"
 
 
 class UnknownShape(InvalidArgument):

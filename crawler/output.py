@@ -23,6 +23,12 @@ def say(text: str = "") -> None:
     _console().print(Text(text), soft_wrap=True)
 
 
+def emit_line(text: str) -> None:
+    """A line that whoever started this command waits for."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def hint(text: str) -> None:
     """A line beside the result: what happened on the way, what to do next."""
     Console(stderr=True).print(Text(text, style="dim"), soft_wrap=True)

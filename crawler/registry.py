@@ -14,10 +14,11 @@ from typing import Any, Final, TypeVar
 
 from crawler.arguments import Arguments, parse_arguments
 from crawler.caller import Caller
+from crawler.calls import OK, UNKNOWN_TOOL, note_call
 from crawler.usage import note_use
 from facts.access import AccessContext, Role
 from facts.coverage import EVERYTHING, Coverage
-from facts.errors import NotFound, NotPermitted, Unsupported
+from facts.errors import HarvesterError, NotFound, NotPermitted, Unsupported
 from facts.store import FactStore
 from graph.store import GraphStore
 
@@ -45,6 +46,7 @@ class Desk:
     """What a tool works with: the stores, who called, and what that caller may see (looked up once a call).
 
     ``budget``: bytes of an answer. ``coverage``: what the harvester's rules cover, for ``noRule`` in statistics.
+    ``statement_seconds``: what one statement may take; None: as the database says.
     """
 
     facts: FactStore
@@ -52,6 +54,7 @@ class Desk:
     caller: Caller
     budget: int = DEFAULT_BUDGET
     coverage: Coverage = EVERYTHING
+    statement_seconds: float | None = None
     _access: AccessContext | None = field(default=None, init=False)
 
     @property
@@ -132,6 +135,20 @@ def tools_for(role: Role, able: frozenset[Need]) -> list[Tool]:
 
 def call_tool(name: str, arguments: Mapping[str, Any], desk: Desk) -> Answer:
     """Run one tool for the caller at a desk made for this call. Raises a HarvesterError; nothing is half-done then."""
+    outcome = "internal"
+    try:
+        with desk.facts.db.statements_within(desk.statement_seconds):
+            answer = _called(name, arguments, desk)
+        outcome = OK
+    except HarvesterError as error:
+        outcome = error.code
+        raise
+    finally:
+        note_call(name if name in all_tools() else UNKNOWN_TOOL, outcome)
+    return answer
+
+
+def _called(name: str, arguments: Mapping[str, Any], desk: Desk) -> Answer:
     found = all_tools().get(name)
     able = capabilities(desk.graph_store)
     if found is None:

@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from crawler.errors import BadSetting
+from facts.access import Role
 from facts.reserved import RESERVED_PREFIXES, ReservedPrefix
 
 ENVIRONMENT_PREFIX: Final = "HARVESTER_"
@@ -28,6 +37,8 @@ _IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _SHORTEST_GRAPH_NAME: Final = 3
 # PostgreSQL cuts longer names silently, and two of them would then be one.
 _LONGEST_IDENTIFIER: Final = 63
+# A crawler's call may bring a hundred facts with thousands of edges; an agent waits for its answer.
+STATEMENT_SECONDS: Final = {Role.AGENT: 10.0, Role.CRAWLER: 60.0, Role.FACTS_MANAGER: 60.0, Role.AGENT_TUNER: 30.0}
 _POSTGRES_SCHEMES: Final = ("postgresql", "postgres")
 
 
@@ -43,6 +54,7 @@ class Settings(BaseModel):
     graph_name: str = Field("knowledge", description="name of the AGE graph, which is its schema as well")
     registry_schema: str = Field("knowledge_registry", description="schema of the graph's own tables")
     pool_size: int = Field(4, ge=1, le=100, description="connections of one process to one database")
+    checkout_seconds: float = Field(5.0, gt=0, description="how long a transaction waits for a connection")
     reserved_prefixes: tuple[ReservedPrefix, ...] = Field(
         RESERVED_PREFIXES, description="key prefixes kept for their owners, as a list of {prefix, write, read}"
     )
@@ -72,21 +84,41 @@ class Settings(BaseModel):
         (), description="pages of other hosts that may ask, as browsers send Origin; `*`: all"
     )
     max_message_bytes: int = Field(8_388_608, ge=65_536, description="largest message that MCP takes")
+    max_waiting: int = Field(256, ge=0, le=100_000, description="requests that wait for a thread; more get 503")
+    request_seconds: float = Field(30.0, gt=0, description="how long a request may take, with its wait for a thread")
+    body_seconds: float = Field(15.0, gt=0, description="how long the body of a request may take to arrive")
+    statement_seconds: dict[Role, float] = Field(
+        STATEMENT_SECONDS, description="how long one statement of a served call may take, by role, as {role: seconds}"
+    )
+    metrics_access: Literal["key", "open"] = Field(
+        "key", description="key: /metrics asks for a key of a facts-manager or agent-tuner; open: it asks nobody"
+    )
     crawl_guide: str = Field("", max_length=16_384, description="what the operator tells crawlers, in their guide")
 
     answer_bytes: int = Field(200_000, ge=2_000, description="size budget of one tool's answer")
     log_format: Literal["auto", "json", "console"] = Field("auto", description="auto: JSON unless a person watches")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
 
-    @field_validator("reserved_prefixes", mode="before")
+    @field_validator("reserved_prefixes", "statement_seconds", mode="before")
     @classmethod
-    def _decoded(cls, value: object) -> object:
+    def _decoded(cls, value: object, info: ValidationInfo) -> object:
         if not isinstance(value, str):
             return value
         try:
             return json.loads(value)
         except ValueError as error:
-            raise ValueError("must be a JSON list of {prefix, write, read}") from error
+            shape = (
+                "list of {prefix, write, read}" if info.field_name == "reserved_prefixes" else "object {role: seconds}"
+            )
+            raise ValueError(f"must be a JSON {shape}") from error
+
+    @field_validator("statement_seconds", mode="after")
+    @classmethod
+    def _every_role(cls, value: dict[Role, float]) -> dict[Role, float]:
+        """Roles that are left out keep their default."""
+        if any(not 0 < seconds < float("inf") for seconds in value.values()):
+            raise ValueError("seconds must be above 0")
+        return {**STATEMENT_SECONDS, **value}
 
     @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod
@@ -123,6 +155,13 @@ class Settings(BaseModel):
         if self.poll_max_seconds < self.poll_min_seconds:
             raise ValueError("poll_max_seconds must not be below poll_min_seconds")
         return self
+
+    def answering_as(self, host: str) -> Settings:
+        """A server that listens on one address answers to it as a name; 0.0.0.0 and :: are none."""
+        name = f"[{host}]" if ":" in host else host.lower()
+        if name in {"0.0.0.0", "[::]", *self.allowed_hosts}:  # noqa: S104 - compared, not listened on
+            return self
+        return self.model_copy(update={"allowed_hosts": (*self.allowed_hosts, name)})
 
     @property
     def has_graph(self) -> bool:

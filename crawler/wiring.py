@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 
+from crawler.migrations import serving_migrations
 from crawler.rules import RuleSet, read_rules
 from crawler.settings import Settings
 from facts import FactStore, open_fact_store
@@ -115,6 +116,7 @@ def migrate_all(url: str, settings: Settings) -> list[str]:
         applied = migrate(database, fact_migrations(settings.facts_schema))
         if why_no_graph(database, settings) is None:
             applied += migrate(database, graph_migrations(settings.graph_name, settings.registry_schema))
+        applied += migrate(database, serving_migrations(settings.facts_schema))
     return applied
 
 
@@ -140,6 +142,7 @@ def fact_settings(settings: Settings) -> FactSettings:
         limits=FactLimits(value_bytes=settings.max_value_bytes),
         reserved=ReservedRules(settings.reserved_prefixes),
         pool_size=settings.pool_size,
+        checkout_s=settings.checkout_seconds,
     )
 
 

@@ -7,11 +7,13 @@ that kills workers is found and parked.
 from __future__ import annotations
 
 import gc
+import math
 import multiprocessing
 import os
 import secrets
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
@@ -111,6 +113,24 @@ def run_workers(job: Job, count: int, stop: Stop, on_step: Callable[[Tally], Non
                     crew.stop()
     except DeadlineReached:
         log.warning("workers_killed", workers=len(crew.members), detail="what they held comes back with its lease")
+    finally:
+        crew.kill()
+    return crew.total
+
+
+def watch_workers(job: Job, count: int, stopping: threading.Event) -> Tally:
+    """The same beside a server: no signals (it may run in any thread), an event instead."""
+    crew, give_up_at = _Crew(job, None), math.inf
+    try:
+        for _ in range(count):
+            crew.start()
+        while crew.members and time.monotonic() < give_up_at:
+            crew.look()
+            if stopping.is_set() and give_up_at == math.inf:
+                crew.stop()
+                give_up_at = time.monotonic() + job.settings.shutdown_seconds + _GRACE_SECONDS
+        if crew.members:
+            log.warning("workers_killed", workers=len(crew.members), detail="what they held comes back with its lease")
     finally:
         crew.kill()
     return crew.total

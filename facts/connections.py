@@ -6,13 +6,15 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import IsolationLevel
 from psycopg import errors as pg
 from psycopg.conninfo import make_conninfo
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from facts.errors import InvalidArgument, Unavailable, domain_error
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 T = TypeVar("T")
+
+_statement_ms: ContextVar[int | None] = ContextVar("statement_ms", default=None)
+SET_TIMEOUT = "SELECT set_config('statement_timeout', %s, false)"
+RESET_TIMEOUT = "RESET statement_timeout"
 
 CONNECT_TIMEOUT_S = 10
 CHECKOUT_TIMEOUT_S = 30.0
@@ -53,6 +59,7 @@ class Database:
 
     def __init__(self, pool: ConnectionPool[Connection], url: str) -> None:
         self._pool = pool
+        self._told: WeakKeyDictionary[Connection, int | None] = WeakKeyDictionary()
         self.url = url
 
     def __repr__(self) -> str:
@@ -64,10 +71,14 @@ class Database:
         url: str,
         *,
         max_size: int = 4,
+        checkout_s: float = CHECKOUT_TIMEOUT_S,
         application_name: str = "harvester",
         configure: Callable[[Connection], None] | None = None,
     ) -> Database:
-        """A pool that is known to reach its server; `configure` runs once on each new connection."""
+        """A pool that is known to reach its server; `configure` runs once on each new connection.
+
+        :param checkout_s: how long a transaction waits for a connection.
+        """
         checked_url(url)
         settings = {"application_name": application_name, "connect_timeout": CONNECT_TIMEOUT_S}
         try:
@@ -86,7 +97,7 @@ class Database:
             kwargs=settings,
             min_size=1,
             max_size=max_size,
-            timeout=CHECKOUT_TIMEOUT_S,
+            timeout=checkout_s,
             reconnect_timeout=RECONNECT_TIMEOUT_S,
             configure=prepare,
             open=True,
@@ -122,11 +133,30 @@ class Database:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     @contextmanager
+    def statements_within(self, seconds: float | None) -> Iterator[None]:
+        """In this block and thread no statement takes longer, or it ends as Busy; None: as the server is configured."""
+        before = _statement_ms.set(None if seconds is None else max(int(seconds * 1000), 1))
+        try:
+            yield
+        finally:
+            _statement_ms.reset(before)
+
+    @contextmanager
     def _checked_out(self) -> Iterator[Connection]:
         with self._pool.connection() as connection:
             if connection.isolation_level is not IsolationLevel.READ_COMMITTED:
                 raise AssertionError("a pooled connection left READ COMMITTED; lock rules need it")
+            self._set_timeout(connection)
             yield connection
+
+    def _set_timeout(self, connection: Connection) -> None:
+        """Only when it differs from what the connection was last told, so that most transactions pay nothing for it."""
+        wanted = _statement_ms.get()
+        if self._told.get(connection) == wanted:
+            return
+        with connection.transaction():
+            connection.execute(RESET_TIMEOUT if wanted is None else SET_TIMEOUT, (str(wanted),) if wanted else None)
+        self._told[connection] = wanted
 
     def connect(self, *, autocommit: bool = True) -> Connection:
         """A connection outside the pool, for LISTEN and for locks that outlive a transaction; the caller closes it."""
@@ -152,6 +182,8 @@ class Database:
 
 def is_transient(error: psycopg.Error) -> bool:
     """Whether repeating the whole transaction is the right answer to `error`."""
+    if isinstance(error, PoolTimeout):
+        return False  # That was the wait.
     if isinstance(error, pg.SerializationFailure | pg.DeadlockDetected | pg.AdminShutdown | pg.CrashShutdown):
         return True
     # A broken socket carries no SQLSTATE; class 08 and "starting up" do.

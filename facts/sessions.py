@@ -143,6 +143,33 @@ class Sessions:
         checked = checked_session_id(session_id)
         return self._db.run(lambda conn: self.lineage.tree(conn, checked))
 
+    def below(self, session_id: str) -> frozenset[str]:
+        """Every session that this one spawned, and what those spawned, deleted or not."""
+        checked = checked_session_id(session_id)
+        return self._db.run(lambda conn: self.lineage.descendants(conn, checked))
+
+    def spawn(self, session_id: str, *, parent_session_id: str | None = None, agent_id: str | None = None) -> Session:
+        """Make a new session known, and never move or adopt one that somebody else is in: families read each other's
+        private facts. Saying the same again changes nothing.
+
+        :raises Conflict: the id is taken.
+        """
+        parameters = {
+            **_family(session_id, parent_session_id),
+            "agent_id": None if agent_id is None else checked_agent_id(agent_id),
+        }
+
+        def make(conn: Connection) -> tuple[Any, ...] | None:
+            conn.execute(self._tables.sessions.lock_session_for_deletion, {"session_id": session_id})
+            conn.execute(self._tables.sessions.spawn, parameters)
+            return conn.execute(self._tables.sessions.get, {"session_id": session_id}).fetchone()
+
+        row = self._db.run(make)
+        made = None if row is None else Session.from_row(row)
+        if made is None or made.deleted_at is not None or made.parent_session_id != parent_session_id:
+            raise Conflict(f"session {session_id} is taken; use a new id", argument="session_id")
+        return made
+
     def delete(self, session_id: str) -> int:
         """Delete one session with its private facts; returns how many facts went."""
         checked = checked_session_id(session_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from facts.connections import CHECKOUT_TIMEOUT_S
 from facts.limits import FactLimits
 from facts.reserved import ReservedRules
 
@@ -17,3 +18,4 @@ class FactSettings:
     lineage_query: str | None = None
     tombstone_ttl_s: float = 21_600.0
     pool_size: int = 4
+    checkout_s: float = CHECKOUT_TIMEOUT_S

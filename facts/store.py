@@ -223,7 +223,7 @@ def open_fact_store(
     """The fact store at a database URL; refuses one that is not migrated to this version."""
     chosen = settings or FactSettings()
     tables = fact_tables(schema)
-    db = Database.open(url, max_size=chosen.pool_size, application_name=application_name)
+    db = Database.open(url, max_size=chosen.pool_size, checkout_s=chosen.checkout_s, application_name=application_name)
     with ExitStack() as undo:
         undo.callback(db.close)
         require_current(db, fact_migrations(schema))

@@ -67,6 +67,9 @@ def template_url(server: EmbeddedServer) -> str:
             from graph.migrations import graph_migrations  # noqa: PLC0415 - absent on a facts-only checkout
 
             migrate(db, graph_migrations())
+            from crawler.migrations import serving_migrations  # noqa: PLC0415 - as above
+
+            migrate(db, serving_migrations())
     return url
 
 

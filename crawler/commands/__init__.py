@@ -12,6 +12,7 @@ from crawler.commands import (
     export,
     guide,
     ingest,
+    keys,
     mcp,
     migrate,
     purge,
@@ -19,6 +20,7 @@ from crawler.commands import (
     rebuild,
     report,
     run,
+    serve,
     sessions,
     show,
     stats,
@@ -29,7 +31,7 @@ from crawler.commands import (
 def add_commands(app: typer.Typer) -> None:
     """In the order of a first use."""
     for room in (
-        demo, migrate, ingest, run, show, stats, report, export, call, mcp, guide,
-        queue, sessions, purge, wake, doctor, rebuild, archive,
+        demo, migrate, ingest, run, serve, show, stats, report, export, call, mcp, guide,
+        queue, keys, sessions, purge, wake, doctor, rebuild, archive,
     ):  # fmt: skip
         room.add(app)

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MigrationSet:
-    """The migration files of one package; their record is kept in `schema`."""
+    """The migration files of one package; their record is the table `record` in `schema`."""
 
     package: str
     schema: str
     identifiers: dict[str, str] = field(default_factory=dict)
+    record: str = "harvester_migrations"
 
     @property
     def queries(self) -> Queries:
-        return load_queries("facts", "sql/migrations", records=self.schema)
+        return load_queries("facts", "sql/migrations", records=self.schema, record=self.record)
 
     def steps(self) -> list[Step]:
         """All steps in order."""

@@ -8,7 +8,7 @@ CREATE SCHEMA IF NOT EXISTS {records};
 
 -- name: create_records
 -- What was applied, with the checksum of the file as it was then.
-CREATE TABLE IF NOT EXISTS {records}.harvester_migrations (
+CREATE TABLE IF NOT EXISTS {records}.{record} (
     name text PRIMARY KEY,
     checksum text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
@@ -17,13 +17,13 @@ CREATE TABLE IF NOT EXISTS {records}.harvester_migrations (
 -- name: records_exist
 -- Whether this schema was ever migrated.
 SELECT EXISTS (
-    SELECT FROM pg_catalog.pg_tables WHERE schemaname = %(records)s AND tablename = 'harvester_migrations'
+    SELECT FROM pg_catalog.pg_tables WHERE schemaname = %(records)s AND tablename = {record_name}
 );
 
 -- name: read_records
 -- Every applied step.
-SELECT name, checksum FROM {records}.harvester_migrations;
+SELECT name, checksum FROM {records}.{record};
 
 -- name: record_step
 -- Written in the transaction of the step itself.
-INSERT INTO {records}.harvester_migrations (name, checksum) VALUES (%(name)s, %(checksum)s);
+INSERT INTO {records}.{record} (name, checksum) VALUES (%(name)s, %(checksum)s);

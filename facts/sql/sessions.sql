@@ -7,6 +7,13 @@ SET parent_session_id = EXCLUDED.parent_session_id, agent_id = coalesce(EXCLUDED
 WHERE s.deleted_at IS NULL
 RETURNING session_id, parent_session_id, agent_id, created_at, deleted_at;
 
+-- name: spawn
+-- A session that nobody knows and nobody has stored in; any other is left as it is.
+INSERT INTO {facts}.sessions (session_id, parent_session_id, agent_id)
+SELECT %(session_id)s, %(parent_session_id)s, %(agent_id)s
+WHERE NOT EXISTS (SELECT FROM {facts}.facts AS f WHERE f.session_id = %(session_id)s AND f.transient)
+ON CONFLICT (session_id) DO NOTHING;
+
 -- name: reparent
 -- A live session under another parent, or under none.
 UPDATE {facts}.sessions SET parent_session_id = %(parent_session_id)s

@@ -3,11 +3,12 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
 -- name: tables
--- Every table of both schemas but the record of migrations, with its columns; generated ones are made again.
+-- Every table of both schemas but the records of migrations, with its columns; generated ones are made again.
 SELECT c.relnamespace::regnamespace::text, c.relname::text, array_agg(a.attname::text ORDER BY a.attnum)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = ANY (ARRAY[{facts_name}::regnamespace, {registry_name}::regnamespace]::oid[])
-  AND c.relkind = 'r' AND c.relname <> 'harvester_migrations' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+  AND c.relkind = 'r' AND c.relname NOT IN ('harvester_migrations', 'serving_migrations')
+  AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 GROUP BY c.oid, c.relnamespace, c.relname ORDER BY 1, 2
 
 -- name: references

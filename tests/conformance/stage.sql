@@ -9,7 +9,7 @@ BEGIN
         SELECT format('%I.%I', n.nspname, c.relname) AS name
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
         WHERE c.relkind = 'r' AND n.nspname IN ({facts_name}, {graph_name}, {registry_name})
-            AND c.relname NOT IN ('harvester_migrations', 'merge_epoch')
+            AND c.relname NOT IN ('harvester_migrations', 'serving_migrations', 'merge_epoch')
     LOOP
         EXECUTE 'DELETE FROM ' || found.name;
     END LOOP;
@@ -28,7 +28,7 @@ BEGIN
         FROM information_schema.columns AS c
             JOIN information_schema.tables AS t USING (table_schema, table_name)
         WHERE c.table_schema IN ({facts_name}, {registry_name}) AND t.table_type = 'BASE TABLE'
-            AND c.data_type = 'timestamp with time zone' AND c.table_name <> 'harvester_migrations'
+            AND c.data_type = 'timestamp with time zone' AND c.table_name NOT IN ('harvester_migrations', 'serving_migrations')
         GROUP BY 1
     LOOP
         EXECUTE 'UPDATE ' || found.name || ' SET ' || found.changes;

@@ -11,7 +11,7 @@ import pytest
 from facts.sqlfiles import all_queries, load_queries
 from facts.tables import DEFAULT_SCHEMA
 
-IDENTIFIERS = {"facts": DEFAULT_SCHEMA, "records": DEFAULT_SCHEMA}
+IDENTIFIERS = {"facts": DEFAULT_SCHEMA, "records": DEFAULT_SCHEMA, "record": "harvester_migrations"}
 QUERIES = list(all_queries("facts", **IDENTIFIERS))
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in Path("facts").rglob("*.py"))
 
