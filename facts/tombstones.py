@@ -75,6 +75,7 @@ def purge_tombstones(conn: Connection, tables: FactTables, *, ttl_s: float, limi
     fact_ids = [row[0] for row in conn.execute(tables.tombstones.lock_purgeable, parameters).fetchall()]
     _remove(conn, tables, fact_ids)
     conn.execute(tables.tombstones.sweep_leases)
+    conn.execute(tables.queue.fold_tally)
     return PurgeResult(purged=len(fact_ids))
 
 

@@ -295,13 +295,22 @@ def _mark_below(conn: Connection, tables: FactTables, like: str, acl: dict[str, 
 def queue_statistics(
     conn: Connection, tables: FactTables, *, coverage: Coverage, namespace: str | None = None
 ) -> QueueStatistics:
-    """The queue in numbers, of one namespace when named."""
+    """The queue in numbers, of one namespace when named.
+
+    The whole queue costs the same however long it is. A namespace is counted fact by fact, and so is what no rule covers:
+    with rules, and a million facts pending, that takes a third of a second.
+    """
     likes = {"likes": key_likes(namespace=namespace)}
-    [row] = conn.execute(tables.queue.statistics, {**likes, **coverage.parameters()}, prepare=False).fetchall()
+    query = tables.queue.totals if likes["likes"] is None else tables.queue.totals_below
+    [row] = conn.execute(query, likes, prepare=False).fetchall()
+    no_rule = 0
+    if not coverage.everything:
+        parameters = {**likes, **coverage.parameters()}
+        [[no_rule]] = conn.execute(tables.queue.count_uncovered, parameters, prepare=False).fetchall()
     [[last]] = conn.execute(tables.queue.last_crawled, likes, prepare=False).fetchall()
     return QueueStatistics(
-        pending=row[0], leased=row[1], parked=row[2], tombstones=row[3], no_rule=row[4], oldest_pending_at=row[5],
-        next_retry_at=row[6], last_crawled_at=last,
+        pending=row[0], leased=row[1], parked=row[2], tombstones=row[3], no_rule=no_rule, oldest_pending_at=row[4],
+        next_retry_at=row[5], last_crawled_at=last,
     )  # fmt: skip
 
 

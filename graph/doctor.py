@@ -88,6 +88,7 @@ PROJECTED = (
 WITH_FACTS = (
     Check(name="unpinned", message="facts behind the graph are not kept from a purge", remedy=FIX),
     Check(name="leases_without_fact", message="leases are on facts that are gone", remedy=FIX),
+    Check(name="miscounted", message="the queue's length is not what is kept of it", remedy=FIX),
     Check(
         name="ledger_without_fact",
         message="the ledger holds facts that are gone",
@@ -234,6 +235,10 @@ def mend(place: Place) -> tuple[str, ...]:
 
 def _mended(look: _Look) -> Iterator[str]:
     with_facts = look.with_facts()
+    if look.conn.execute(with_facts.miscounted, {"shown": 1}).fetchone() is not None:
+        look.conn.execute(with_facts.hold_queue)
+        look.conn.execute(with_facts.recount)
+        yield "miscounted"
     if look.conn.execute(with_facts.pin).rowcount:
         yield "unpinned"
     if look.conn.execute(with_facts.drop_leases).rowcount:

@@ -99,19 +99,51 @@ SELECT (SELECT count(*) FROM affected), (SELECT count(*) FROM target),
         ORDER BY scope_key COLLATE "C" LIMIT %(listed)s
     );
 
--- name: statistics
--- The state of the queue, of one namespace when `likes` is given; what no rule covers waits for agents.
+-- name: totals
+-- The whole queue without looking through it: its length from the tally, the rest from the leases, which are few.
+SELECT tally.pending, held.leased, held.parked, tally.tombstones,
+    (SELECT min(f.updated_at) FROM {facts}.facts AS f WHERE f.last_crawled_at IS NULL), held.next_retry_at
+FROM (
+    SELECT coalesce(sum(t.pending), 0)::bigint AS pending, coalesce(sum(t.tombstones), 0)::bigint AS tombstones
+    FROM {facts}.queue_tally AS t
+) AS tally CROSS JOIN (
+    SELECT count(*) FILTER (WHERE l.leased_until > now() AND NOT l.parked) AS leased,
+        count(*) FILTER (WHERE l.parked) AS parked,
+        min(l.retry_at) FILTER (WHERE NOT l.parked) AS next_retry_at
+    FROM {facts}.crawl_leases AS l JOIN {facts}.facts AS f ON f.id = l.fact_id AND f.etag = l.etag
+    WHERE f.last_crawled_at IS NULL
+) AS held;
+
+-- name: totals_below
+-- The queue of a namespace, by its facts.
 SELECT
     count(*),
     count(*) FILTER (WHERE l.leased_until > now() AND NOT l.parked),
     count(*) FILTER (WHERE l.parked),
     count(*) FILTER (WHERE f.deleted_at IS NOT NULL),
-    count(*) FILTER (WHERE {> covered} IS NOT TRUE),
     min(f.updated_at),
     min(l.retry_at) FILTER (WHERE NOT l.parked)
 FROM {facts}.facts AS f LEFT JOIN {facts}.crawl_leases AS l ON l.fact_id = f.id AND l.etag = f.etag
 WHERE f.last_crawled_at IS NULL
-    AND (%(likes)s::text[] IS NULL OR f.key LIKE ANY (%(likes)s));
+    AND f.key LIKE ANY (%(likes)s::text[]);
+
+-- name: count_uncovered
+-- Pending facts that no rule covers: they wait for agents. Rules are judged fact by fact.
+SELECT count(*) FROM {facts}.facts AS f
+WHERE f.last_crawled_at IS NULL
+    AND (%(likes)s::text[] IS NULL OR f.key LIKE ANY (%(likes)s))
+    AND {> covered} IS NOT TRUE;
+
+-- name: fold_tally
+-- Many differences become one; rows that another fold has in hand are left to it.
+WITH folded AS (
+    DELETE FROM {facts}.queue_tally
+    WHERE id IN (SELECT t.id FROM {facts}.queue_tally AS t ORDER BY t.id FOR UPDATE SKIP LOCKED)
+    RETURNING pending, tombstones
+)
+INSERT INTO {facts}.queue_tally (pending, tombstones)
+SELECT sum(pending), sum(tombstones) FROM folded
+HAVING sum(pending) <> 0 OR sum(tombstones) <> 0;
 
 -- name: last_crawled
 -- The newest acknowledgement.

@@ -38,6 +38,24 @@ WHERE NOT EXISTS (SELECT FROM {facts}.facts f WHERE f.id = l.fact_id) ORDER BY 1
 -- Leases on facts that are gone.
 DELETE FROM {facts}.crawl_leases l WHERE NOT EXISTS (SELECT FROM {facts}.facts f WHERE f.id = l.fact_id)
 
+-- name: miscounted
+-- The queue's length as it is kept, where it is not the one that is counted: somebody wrote past the triggers.
+SELECT format('%%s pending and %%s of them deleted are kept, %%s and %%s are there', kept.pending, kept.dead, found.pending, found.dead),
+    count(*) OVER ()
+FROM (SELECT coalesce(sum(t.pending), 0) AS pending, coalesce(sum(t.tombstones), 0) AS dead FROM {facts}.queue_tally t) kept,
+    (SELECT count(*) AS pending, count(f.deleted_at) AS dead FROM {facts}.facts f WHERE f.last_crawled_at IS NULL) found
+WHERE (kept.pending, kept.dead) <> (found.pending, found.dead) LIMIT %(shown)s
+
+-- name: hold_queue
+-- Nobody changes a fact until the transaction ends.
+LOCK TABLE {facts}.facts IN SHARE ROW EXCLUSIVE MODE
+
+-- name: recount
+-- The queue's length by counting; after hold_queue.
+WITH gone AS (DELETE FROM {facts}.queue_tally)
+INSERT INTO {facts}.queue_tally (pending, tombstones)
+SELECT count(*), count(f.deleted_at) FROM {facts}.facts f WHERE f.last_crawled_at IS NULL
+
 -- name: parked
 -- Facts that kept failing.
 SELECT f.scope_key || coalesce(': ' || l.last_error, ''), count(*) OVER ()

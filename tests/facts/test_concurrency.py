@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import threading
 from collections.abc import Callable
 
@@ -205,8 +206,10 @@ def run(work: Callable[[int], None], count: int) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-def deadlocks(server: EmbeddedServer) -> int:
-    return server.log_path.read_text(encoding="utf-8", errors="replace").count(" 40P01 ")
+def deadlocks(server: EmbeddedServer) -> str:
+    """What the server's log says about deadlocks: of each, an error and who waited for whom with which statement."""
+    text = server.log_path.read_text(encoding="utf-8", errors="replace")
+    return "\n".join(entry for entry in re.split(r"\n(?=\d{4}-\d\d-\d\d )", text) if " 40P01 " in entry)
 
 
 @pytest.mark.parametrize(

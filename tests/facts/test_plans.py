@@ -134,7 +134,17 @@ def test_a_page_of_the_queue_touches_pending_facts_only(large: psycopg.Connectio
     assert rows(large, TABLES.queue.read_uncrawled, parameters) < 100
     assert rows(large, TABLES.queue.read_uncrawled, {**parameters, "likes": ["c/1/%"]}) < 7_000
     assert rows(large, TABLES.queue.last_crawled, {"likes": None}) < 10
-    assert rows(large, TABLES.queue.statistics, {"likes": None, **EVERYTHING.parameters()}) < 7_000
+    assert rows(large, TABLES.queue.totals, {}) < 7_000
+    assert rows(large, TABLES.queue.totals_below, {"likes": ["c/1/%"]}) < 7_000
+    uncovered = {"likes": None, **Coverage(key_patterns=("c/1/%",)).parameters()}
+    assert rows(large, TABLES.queue.count_uncovered, uncovered) < 7_000
+
+
+def test_the_length_of_the_queue_does_not_depend_on_its_length(large: psycopg.Connection) -> None:
+    with large.transaction(force_rollback=True):
+        large.execute("DELETE FROM pilotswarm_facts.crawl_leases")
+        large.execute("UPDATE pilotswarm_facts.facts SET last_crawled_at = NULL WHERE id <= 50000")
+        assert rows(large, TABLES.queue.totals, {}) < 10
 
 
 def test_a_purge_touches_tombstones_only(large: psycopg.Connection) -> None:

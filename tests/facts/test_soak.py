@@ -17,6 +17,8 @@ from facts.errors import Conflict
 from facts.queue import Backoff, FailedClaim, claim, fail
 from facts.receipts import Receipt, acknowledge, lock_pending, requeue
 from facts.uncrawled import CrawlMark
+from tests.facts.test_concurrency import deadlocks
+from tests.facts.test_tally import counted, kept
 
 LONG_S = float(os.environ.get("HARVESTER_SOAK_SECONDS", "3600"))
 KEYS = [f"soak/{n:03}" for n in range(200)]
@@ -94,12 +96,10 @@ def soak(url: str, seconds: float) -> list[BaseException]:
 def test_under_everything_at_once_nothing_is_lost_or_left_over(
     store: FactStore, database_url: str, server: EmbeddedServer, seconds: float
 ) -> None:
-    def deadlocks() -> int:
-        return server.log_path.read_text(encoding="utf-8", errors="replace").count(" 40P01 ")
-
-    before = deadlocks()
+    before = deadlocks(server)
     assert soak(database_url, seconds) == []
-    assert deadlocks() == before
+    assert deadlocks(server) == before
+    assert kept(store) == counted(store)
     store.set_crawled(key_prefix="soak/", crawled=False)
     with store.db.transaction() as conn:
         conn.execute("UPDATE pilotswarm_facts.crawl_leases SET leased_until = now() - interval '1 second'")

@@ -93,6 +93,12 @@ FAULTS = {
         "leases_without_fact",
         "4711",
     ),
+    "a fact went past the triggers": (
+        """SET LOCAL session_replication_role = replica; UPDATE pilotswarm_facts.facts SET last_crawled_at = NULL
+        WHERE key = 'a'""",
+        "miscounted",
+        "0 pending and 0 of them deleted are kept, 1 and 0 are there",
+    ),
     "a fact behind the graph is not pinned": (
         "UPDATE pilotswarm_facts.facts SET pinned = false WHERE key = 'a'",
         "unpinned",
