@@ -39,10 +39,11 @@ def differences(store: FactStore) -> int:
     return int(found)
 
 
-def harvested(store: FactStore) -> None:
+def harvested(store: FactStore) -> int:
     found = store.db.run(lambda conn: claim(conn, store.tables, owner="w", limit=4, lease=60))
     receipts = [Receipt(scope_key=fact.scope_key, etag=fact.etag) for fact in found]
     store.db.run(lambda conn: acknowledge(conn, store.tables, lock_pending(conn, store.tables, receipts)))
+    return len(receipts)
 
 
 ACTS: dict[str, Callable[[FactStore], object]] = {
