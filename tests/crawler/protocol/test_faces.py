@@ -20,42 +20,6 @@ from tests.crawler.protocol.faces import outcome
 CALLERS = 8
 
 
-def test_a_crawler_agent_does_its_whole_job_and_a_facts_manager_reads_the_numbers(face):
-    said = {
-        "nodes": [{"kind": "service", "name": "Billing"}, {"kind": "service", "name": "Ledger"}],
-        "edges": [
-            {
-                "from": {"kind": "service", "name": "Billing"},
-                "to": {"kind": "service", "name": "Ledger"},
-                "predicate": "depends on",
-            }
-        ],
-    }
-
-    async def work():
-        async with face(role="agent", session="author", agent="ada") as client:
-            stored = outcome(
-                await client.call_tool("store_fact", {"key": "notes/billing", "value": "prose", "shared": True})
-            )
-            assert stored["result"]["scopeKey"] == "shared:notes/billing"
-        async with face(role="crawler", session="crawl", agent="map-maker") as client:
-            spaces = outcome(await client.call_tool("graph_list_namespaces", {"includeDetails": True}))["result"]
-            assert [each["namespace"] for each in spaces["namespaces"]] == ["default"]
-            waiting = outcome(await client.call_tool("facts_read_uncrawled"))["result"]
-            (fact,) = waiting["facts"]
-            known = outcome(await client.call_tool("graph_search_nodes", {"nameLike": "billing"}))["result"]
-            assert known["count"] == 0
-            item = {"scopeKey": fact["scopeKey"], "etag": fact["etag"], **said}
-            (done,) = outcome(await client.call_tool("graph_incorporate", {"facts": [item]}))["result"]["facts"]
-            assert done["outcome"] == "acked"
-            assert outcome(await client.call_tool("facts_read_uncrawled"))["result"]["count"] == 0
-        async with face(role="facts-manager", session="fm", agent="fm") as client:
-            numbers = outcome(await client.call_tool("graph_stats"))["result"]
-            assert (numbers["nodes"], numbers["edges"], numbers["queue"]["pending"]) == (2, 1, 0)
-
-    anyio.run(work)
-
-
 @pytest.mark.parametrize("role", [Role.CRAWLER, Role.AGENT_TUNER])
 def test_a_role_is_offered_its_tools_with_their_schemas_and_hints(face, role):
     async def work():
