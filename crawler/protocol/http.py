@@ -40,12 +40,17 @@ _STATUS: Final = {
 
 
 class McpEndpoint:
-    """``Route("/mcp", endpoint=...)``, with `running` around the life of the application."""
+    """``Route("/mcp", endpoint=...)``, with `running` around the life of the application.
 
-    def __init__(self, source: Source, identify: Identify, hosts: HostRules) -> None:
+    ``threads``: those of the server around it, so that all its surfaces together ask for no more connections than there are.
+    """
+
+    def __init__(
+        self, source: Source, identify: Identify, hosts: HostRules, threads: anyio.CapacityLimiter | None = None
+    ) -> None:
         self._identify = identify
         self._hosts = hosts
-        self._threads = anyio.CapacityLimiter(source.settings.pool_size)
+        self._threads = threads or anyio.CapacityLimiter(source.settings.pool_size)
         self._manager = StreamableHTTPSessionManager(
             make_server(source, _caller_of, self._threads),
             stateless=True,

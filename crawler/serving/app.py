@@ -39,11 +39,11 @@ def make_app(source: Source) -> tuple[ASGIApp, House]:
     house = House(source=source)
     settings = source.settings
     hosts = HostRules(hosts=settings.allowed_hosts, origins=settings.allowed_origins)
-    mcp = McpEndpoint(source, house.identities.caller_of, hosts)
+    mcp = McpEndpoint(source, house.identities.caller_of, hosts, house.threads.limiter)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        # Routes that are no coroutines, and MCP's look at keys, share the threads of the loop.
+        # Routes that are no coroutines share the threads of the loop.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.pool_size
         async with mcp.running():
             yield

@@ -56,17 +56,20 @@ class Threads:
     """The stores block, so they work in threads: as many as there are connections."""
 
     def __init__(self, size: int) -> None:
-        self._limiter = anyio.CapacityLimiter(size)
+        self.limiter = anyio.CapacityLimiter(size)
 
     async def run(self, work: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        return await anyio.to_thread.run_sync(work, limiter=self.limiter)
 
 
-@dataclass(frozen=True, slots=True)
 class _Refused(Exception):
-    status: int
-    code: str
-    message: str
+    """An answer on its way out."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
 
 
 class _HungUp(Exception):
