@@ -296,6 +296,7 @@ def test_everything_is_reached_from_the_keyboard(site, tab):
     expect(box).to_have_attribute("aria-activedescendant", "found-0")
     keys.press("Escape")
     expect(box).to_have_attribute("aria-expanded", "false")
+    expect(box).to_have_value("t")
     box.fill("typer")
     keys.press("Enter")
     expect(node(page, "package:typer")).to_be_focused()

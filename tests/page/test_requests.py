@@ -16,6 +16,7 @@ from crawler.registry import all_tools
 from facts.access import Role
 from facts.errors import Unavailable
 from facts.sqlfiles import load_queries
+from tests.page.world import CANARY
 
 OWN = {"X-Harvester-Page": "1"}
 
@@ -102,6 +103,30 @@ def test_a_role_is_offered_what_it_may(site, sign_in):
 def test_what_a_role_may_not_is_refused_whatever_the_page_asks(site, client, sign_in):
     sign_in()
     assert read(client, "graph_stats").status_code == 403
+
+
+GREEDY = {
+    "graph_search_nodes": [{}, {"seeds": ["package:typer"], "depth": 5}, {"nameLike": CANARY}],
+    "graph_search_edges": [{}, {"fromKey": "package:typer", "toKey": "package:rich"}],
+    "graph_neighbourhood": [{"nodeKey": "package:typer", "depth": 5}],
+    "graph_list_namespaces": [{"includeArchived": True, "includeDetails": True}],
+    "graph_stats": [{}],
+    "read_facts": [{}, {"keyPattern": "*"}, {"scopeKeys": [f"session:s2:secret/{CANARY}"]}, {"sessionId": "s2"}],
+}
+
+
+def test_what_another_session_keeps_comes_out_of_nothing_that_the_page_asks(site, client, sign_in):
+    """A tool that the page gets anew has to be asked here as well."""
+    assert set(GREEDY) == set(PAGE_TOOLS)
+    asked = [(tool, arguments) for tool, many in GREEDY.items() for arguments in many]
+
+    def heard():
+        return [client.post(f"/page/tools/{tool}", json=arguments).text for tool, arguments in asked]
+
+    sign_in()
+    assert not [answer for answer in heard() if CANARY in answer or "keeper" in answer]
+    sign_in(site.key(Role.AGENT, "s2"))
+    assert [answer for answer in heard() if CANARY in answer]
 
 
 def test_a_key_of_several_sessions_reads_as_the_one_it_names(site, client, sign_in):

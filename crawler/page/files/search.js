@@ -113,6 +113,7 @@ export class Search {
   async #key(event) {
     if (event.key === "Escape") {
       event.stopPropagation();
+      event.preventDefault(); // a browser would empty the box
       return this.#frame.hidden ? this.#box.blur() : this.close();
     }
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
