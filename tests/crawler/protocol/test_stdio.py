@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from crawler.protocol.stdio import lines
-from tests.crawler.protocol.faces import HARVESTER
+from tests.crawler.serving.served import HARVESTER
 
 OPENING = {
     "protocolVersion": "2025-06-18",
@@ -155,11 +155,11 @@ def test_a_cancelled_call_is_not_answered_and_holds_nobody_up(environment, tmp_p
         )
         assert server.answer(2, "read_facts")["count"] == 0
         let_go()
-        assert server.answer(3, "store_fact", key="k", value=2, shared=True)["stored"] is True
+        assert server.answer(3, "store_fact", key="other", value=2, shared=True)["stored"] is True
         server.process.stdin.close()
         assert server.process.stdout.read() == b""
         assert server.process.wait(30) == 0
-    assert stores.facts.inspect("shared:k").value == 2
+    assert stores.facts.inspect("shared:other").value == 2
 
 
 def test_what_was_asked_before_stdin_closed_is_answered_and_then_the_server_ends(environment, tmp_path, database_url):
