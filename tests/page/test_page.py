@@ -217,6 +217,33 @@ def test_facts_of_another_session_are_not_shown(site, signed_in):
     expect(own.locator("#side")).to_contain_text(CANARY)
 
 
+def test_who_reads_everything_reads_the_facts_of_any_session(site, signed_in):
+    page = signed_in(TYPER, key=site.key(Role.FACTS_MANAGER)).page
+    expect(node(page, "package:rich")).to_be_visible()
+    press_line(page, "typer depends on rich")
+    expect(page.locator("#side article pre")).to_have_count(3)
+    expect(page.locator("#side")).to_contain_text(CANARY)
+
+
+def test_a_value_that_fits_into_no_answer_is_begun_and_says_so(signed_in):
+    page = signed_in("#node=book%3Ascroll").page
+    expect(page.locator("#side article pre")).to_have_count(2)
+    expect(page.locator("#side .warn")).to_contain_text(
+        re.compile(r"A long value: the first [\d,]+ of 500,\d+ characters")
+    )
+
+
+def test_a_key_of_several_sessions_chooses_one(site, signed_in):
+    page = signed_in(TYPER, key=site.key(Role.AGENT, "s1", "s2")).page
+    expect(node(page, "package:rich")).to_be_visible()
+    press_line(page, "typer depends on rich")
+    expect(page.locator("#side article")).to_have_count(2)
+    page.get_by_label("Session").select_option("s2")
+    expect(page.locator("#side h2")).to_have_text("typer")
+    press_line(page, "typer depends on rich")
+    expect(page.locator("#side article")).to_have_count(3)
+
+
 def test_numbers_are_for_those_who_may_have_them(site, signed_in):
     page = signed_in().page
     expect(page.locator("#numbers")).to_be_hidden()
@@ -307,6 +334,16 @@ def test_everything_is_reached_from_the_keyboard(site, tab):
     keys.press("Enter")
     expect(node(page, "package:pygments")).to_be_visible()
     expect(node(page, "package:rich")).to_be_focused()
+    page.get_by_role("link", name="Skip to what is chosen").focus()
+    keys.press("Enter")
+    expect(page.locator("#side")).to_be_focused()
+    keys.press("Tab")
+    keys.press("Tab")
+    expect(page.get_by_role("button", name="Start from here")).to_be_focused()
+    page.get_by_role("button", name="Why depends on pygments").focus()
+    keys.press("Enter")
+    expect(page.locator("#side .belief")).to_be_visible()
+    expect(page.locator("#side")).to_be_focused()
     keys.press("Escape")
     expect(page.locator("#side h2")).to_have_count(0)
     expect(page.locator(".node[tabindex='0']")).to_have_count(1)

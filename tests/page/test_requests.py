@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from importlib import metadata
+from typing import Any
 
 import httpx
 import psycopg
@@ -105,7 +106,7 @@ def test_what_a_role_may_not_is_refused_whatever_the_page_asks(site, client, sig
     assert read(client, "graph_stats").status_code == 403
 
 
-GREEDY = {
+GREEDY: dict[str, list[dict[str, Any]]] = {
     "graph_search_nodes": [{}, {"seeds": ["package:typer"], "depth": 5}, {"nameLike": CANARY}],
     "graph_search_edges": [{}, {"fromKey": "package:typer", "toKey": "package:rich"}],
     "graph_neighbourhood": [{"nodeKey": "package:typer", "depth": 5}],

@@ -42,6 +42,8 @@ SHARED = {
     "deps/pygments": said("pygments", "replaces", "pycolor", 0.9),
     "people/typer": said("typer", "written by", "Sebastián", 0.8, object_type="person"),
     "uses/app": said("app", "uses", "typer", 0.7, subject_type="project"),
+    "long/scroll": said("Scroll", "tells of", "Troy", 0.8, subject_type="book") | {"text": "sing " * 100_000},
+    "long/other": said("Scroll", "is held in", "Alexandria", 0.8, subject_type="book", object_type="place"),
     "team/atlas/plan": said("typer", "is chosen by", "Atlas", 0.9, object_type="team"),
 }
 

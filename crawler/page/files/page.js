@@ -10,6 +10,7 @@ import { Side } from "./side.js";
 const MOST_AT_ONCE = 150;
 const MOST_EXPANDED = 60;
 const MOST_DRAWN = 600;
+const READ_ALL = new Set(["crawler", "facts-manager", "agent-tuner"]); // roles that read_facts gives scope `all`
 const FILTERS = { namespace: "", kind: "", direction: "any", depth: "1", confidence: "0" };
 
 const knowledge = new Knowledge();
@@ -64,6 +65,7 @@ async function enter(found) {
 // A key that is bound to several sessions reads as one of them at a time.
 function showWho({ role, sessions, key }) {
   actIn(sessions[0] ?? "");
+  side.scope = READ_ALL.has(role) ? "all" : "accessible";
   const one = sessions.length === 1 && make("span", { class: "soft" }, " in ", named(sessions[0]));
   const several = sessions.length > 1 && make("select", { "aria-label": "Session", onchange: (event) => { actIn(event.target.value); follow(); } }, ...sessions.map((each) => make("option", { value: each }, each)));
   find("who").replaceChildren(named(role), one || (several && make("span", { class: "acting" }, several)) || "");
@@ -175,6 +177,10 @@ for (const name of Object.keys(FILTERS)) {
   find(name).addEventListener("change", filtersChanged);
   find(name).addEventListener("input", showFilters);
 }
+find("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address is the graph's
+  find("side").focus();
+});
 find("filters-clear").addEventListener("click", () => {
   for (const [name, usual] of Object.entries(FILTERS)) find(name).value = usual;
   find("filters").querySelector("summary").focus();

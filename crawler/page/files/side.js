@@ -14,6 +14,7 @@ export class Side {
   constructor(knowledge, on) {
     this.knowledge = knowledge;
     this.on = on;
+    this.scope = "accessible"; // where facts are looked for
   }
 
   clear() {
@@ -116,7 +117,7 @@ export class Side {
     const waiting = make("p", { class: "soft", role: "status" }, "Reading facts…");
     body.append(waiting);
     try {
-      const { facts } = await tool("read_facts", { scopeKeys: now, limit: now.length });
+      const facts = await readAll(now, this.scope);
       if (turn !== this.#turn) return;
       const byKey = new Map(facts.map((fact) => [fact.scopeKey, fact]));
       waiting.replaceWith(...now.map((key) => factCard(key, byKey.get(key), stale.has(key))));
@@ -131,10 +132,12 @@ export class Side {
     body.append(more);
   }
 
+  // What had the focus is gone with the panel of before; then the panel itself takes it.
   #fill(parts) {
-    const close = make("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => this.on.close() }, "×");
+    const held = this.#panel.contains(document.activeElement), close = make("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => this.on.close() }, "×");
     this.#panel.replaceChildren(close, ...parts);
     this.#panel.scrollTop = 0;
+    if (held) this.#panel.focus({ preventScroll: true });
   }
 
   #dot(kind) {
@@ -153,6 +156,18 @@ async function listed(shown) {
   } catch {
     return shown; // still marked as cut short; reading the facts says what is wrong
   }
+}
+
+// An answer holds what fits into it; the cursor gets the rest, and a value that fits into none comes as its beginning.
+async function readAll(scopeKeys, scope) {
+  const facts = [];
+  let cursor;
+  do {
+    const answer = await tool("read_facts", { scopeKeys, scope, limit: scopeKeys.length, cursor });
+    facts.push(...answer.facts);
+    cursor = answer.cursor;
+  } while (cursor);
+  return facts;
 }
 
 function compare(a, b) {
@@ -193,13 +208,14 @@ function paged(holder, all, most, render) {
 function factCard(key, fact, stale) {
   const card = make("article", { class: "fact" }, make("h4", {}, named(fact ? fact.key : key)));
   if (!fact) {
-    card.append(make("p", { class: "soft small" }, "This fact is gone; the next harvest takes back what it said."));
+    card.append(make("p", { class: "soft small" }, "This fact is gone, or no longer for this key."));
     return card;
   }
   const where = fact.shared ? "shared" : `session ${shorten(fact.sessionId ?? "", 40)}`;
   const by = fact.agentId ? ` · by ${shorten(fact.agentId, 40)}` : "";
   card.append(make("p", { class: "soft small" }, `${where}${by} · ${moment(fact.updatedAt)}`));
   if (stale) card.append(make("p", { class: "small warn" }, "Cited in an older version of this fact."));
+  if (fact.valueIsPiece) card.append(make("p", { class: "small warn" }, `A long value: the first ${fact.value.length.toLocaleString("en")} of ${fact.piece.total.toLocaleString("en")} characters.`));
   card.append(value(fact.value));
   return card;
 }
