@@ -39,7 +39,7 @@ def make_app(source: Source) -> tuple[ASGIApp, House]:
     house = House(source=source)
     settings = source.settings
     hosts = HostRules(hosts=settings.allowed_hosts, origins=settings.allowed_origins)
-    mcp = McpEndpoint(source, house.identities.caller_of, hosts, house.threads.limiter)
+    mcp = McpEndpoint(source, house.identities.caller_of, house.threads.limiter)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

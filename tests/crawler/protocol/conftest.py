@@ -6,8 +6,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from crawler.serving.keys import Keys
 from facts.sqlfiles import load_queries
-from tests.crawler.protocol.faces import Open, at_http, at_stdio, clean_environment, running_http
+from tests.crawler.protocol.faces import Open, at_http, at_stdio
+from tests.crawler.serving.served import clean_environment, running
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +42,18 @@ def stdio(environment, tmp_path: Path) -> Open:
 
 @pytest.fixture(scope="module")
 def http_url(environment, tmp_path_factory):
-    with running_http(environment, tmp_path_factory.mktemp("http")) as url:
-        yield url
+    with running(environment, tmp_path_factory.mktemp("http")) as served:
+        yield f"{served.url}/mcp"
+
+
+@pytest.fixture
+def keys(stores) -> Keys:
+    return Keys(stores.facts.db, stores.facts.tables.schema)
 
 
 @pytest.fixture(params=["stdio", "http"])
 def face(request) -> Open:
     """Each way in: `async with face(role="crawler", session="s1") as client`."""
-    return (
-        request.getfixturevalue("stdio") if request.param == "stdio" else at_http(request.getfixturevalue("http_url"))
-    )
+    if request.param == "stdio":
+        return request.getfixturevalue("stdio")
+    return at_http(request.getfixturevalue("http_url"), request.getfixturevalue("keys"))

@@ -1,13 +1,8 @@
 """The two ways in, each to a server in a process of its own, with the SDK's own client."""
 
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +10,9 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-HARVESTER = Path(sys.executable).with_name("harvester")
-ROOT = Path(__file__).parents[3]
+from crawler.serving.keys import Keys
+from tests.crawler.serving.served import HARVESTER, key_request
+
 Open = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -44,14 +40,14 @@ def at_stdio(environment: dict[str, str], folder: Path) -> Open:
     return opened
 
 
-def at_http(url: str) -> Open:
+def at_http(url: str, keys: Keys) -> Open:
     """One server for all; the key says who calls."""
 
     @asynccontextmanager
     async def opened(
         role: str = "agent", session: str | None = None, agent: str | None = None, mode: str = "auto"
     ) -> AsyncIterator[Client]:
-        key = json.dumps({"role": role, "sessionId": session, "agentId": agent})
+        key = keys.create(key_request(role, session=session, agent_id=agent)).token
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -61,29 +57,7 @@ def at_http(url: str) -> Open:
     return opened
 
 
-@contextmanager
-def running_http(environment: dict[str, str], folder: Path):
-    """The endpoint under uvicorn, on a socket that listens before the process is started: nobody waits for it."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crawler.protocol.served", str(listener.fileno())],
-            env=environment | {"PYTHONPATH": str(ROOT)}, cwd=folder, pass_fds=[listener.fileno()],
-        )  # fmt: skip
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        # uvicorn winds down, then lets the signal end it.
-        assert process.wait(30) in {0, -signal.SIGTERM}
-
-
 def outcome(result: Any) -> dict[str, Any]:
     """A result as the command line writes it; text and structured content agree."""
     assert json.loads(result.content[0].text) == result.structured_content
     return {"ok": not result.is_error, "error" if result.is_error else "result": result.structured_content}
-
-
-def clean_environment(database_url: str) -> dict[str, str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("HARVESTER_", "GIT_"))}
-    return clean | {"HARVESTER_DATABASE_URL": database_url, "NO_COLOR": "1"}

@@ -208,11 +208,9 @@ def test_a_launch_registers_its_session_below_its_parent_and_a_second_one_leaves
 @pytest.mark.parametrize(
     ("options", "extra", "said"),
     [
-        (["--role", "king"], {}, "king"),
         (["--session", "a:b"], {}, "session"),
         (["--parent-session", "s1"], {}, "own parent"),
         ([], {"HARVESTER_DATABASE_URL": "postgresql://user@127.0.0.1:1/none"}, "127.0.0.1"),
-        ([], {"HARVESTER_CRAWL_GUIDE": "x" * 20_000}, "crawl_guide"),
     ],
 )
 def test_a_launch_that_cannot_be_says_why_on_stderr_and_nothing_on_stdout(environment, tmp_path, options, extra, said):
