@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from crawler.errors import BadSetting
-from crawler.sources.contract import Source, SourceFact, Unchanged, Unreadable
+from crawler.sources.contract import Skipped, Source, SourceFact, Unchanged, Unreadable
 from facts import DeleteFactInput, FactStore, ReadFactsQuery, StoreFactInput
 from facts.access import UNRESTRICTED, Writer
 from facts.errors import Conflict, InvalidArgument, TooLarge
 from facts.inputs import ReadScope
 from facts.patterns import escape_like
 from facts.scope_keys import scope_key
+from graph.namespaces import NamespaceUpsert
+from graph.store import GraphStore
 
 BATCH: Final = 1_000
 _PAGE: Final = 1_000
@@ -22,18 +24,30 @@ _SHOWN_PROBLEMS: Final = 20
 
 @dataclass(slots=True, kw_only=True)
 class Ingested:
-    """What an ingest did. ``unchanged`` facts keep their version and stay off the queue."""
+    """What an ingest did. ``unchanged`` facts keep their version and stay off the queue.
+
+    ``skipped``: by reason, how many items were left out on purpose; ``left_out`` names the first of them.
+    ``prune_withheld``: something could not be read, and nobody can say which facts it stands for.
+    """
 
     stored: int = 0
     unchanged: int = 0
     pruned: int = 0
     bad: int = 0
+    prune_withheld: bool = False
     problems: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
     def complain(self, where: str, reason: str) -> None:
         self.bad += 1
         if len(self.problems) < _SHOWN_PROBLEMS:
             self.problems.append(f"{where}: {reason}")
+
+    def skip(self, where: str, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+        if len(self.left_out) < _SHOWN_PROBLEMS:
+            self.left_out.append(f"{where}: {reason}")
 
 
 class Ingest:
@@ -45,6 +59,7 @@ class Ingest:
         self._session_id = session_id
         self._writer = Writer(agent_id=f"ingest:{source.name}", session_id=session_id)
         self._seen: set[str] = set()
+        self._spared: set[str] = set()
         self.done = Ingested()
 
     def run(self, *, prune: bool = False, on_item: Callable[[int], None] = lambda _: None) -> Ingested:
@@ -65,14 +80,24 @@ class Ingest:
                 self.done.unchanged += 1
                 self._seen.add(self._scope_key(item.key, shared=self._session_id is None))
                 on_item(1)
-            elif isinstance(item, Unreadable):
-                self.done.complain(item.where, item.reason)
+            else:
+                self._leave_out(item)
                 on_item(1)
         self._store_all(list(batch.values()))
         on_item(len(batch))
-        if prune:
+        if prune and not self.done.prune_withheld:
             self._prune()
+        self.done.prune_withheld &= prune
         return self.done
+
+    def _leave_out(self, item: Unreadable | Skipped) -> None:
+        if item.keeps is not None:
+            self._spared.add(item.keeps)
+        if isinstance(item, Skipped):
+            self.done.skip(item.where, item.reason)
+            return
+        self.done.complain(item.where, item.reason)
+        self.done.prune_withheld |= item.keeps is None
 
     def _is_shared(self, item: SourceFact) -> bool:
         return item.shared if item.shared is not None else self._session_id is None
@@ -107,6 +132,9 @@ class Ingest:
         self.done.stored += changed
         self.done.unchanged += len(stored) - changed
 
+    def _is_gone(self, key: str, scope_key: str) -> bool:
+        return scope_key not in self._seen and not key.startswith(tuple(self._spared))
+
     def _prune(self) -> None:
         """Tombstones for what this source stored once and no longer has."""
         gone: list[tuple[str, bool]] = []
@@ -123,9 +151,19 @@ class Ingest:
                 ),
                 UNRESTRICTED,
             )
-            gone += [(fact.key, fact.shared) for fact in page.facts if fact.scope_key not in self._seen]
+            gone += [(fact.key, fact.shared) for fact in page.facts if self._is_gone(fact.key, fact.scope_key)]
             cursor = page.cursor
             if cursor is None:
                 break
         for key, shared in gone:
             self.done.pruned += self._store.delete(DeleteFactInput(key=key, shared=shared), self._writer).deleted
+
+
+def register_namespace(graph: GraphStore, source: Source) -> None:
+    """Says what the source's corpus is for, unless somebody has said so already."""
+    namespace = source.prefix.strip("/")
+    if source.description is None or graph.get_namespace(namespace) is not None:
+        return
+    graph.upsert_namespace(
+        NamespaceUpsert(namespace=namespace, description=source.description, source=f"ingest:{source.name}")
+    )

@@ -37,7 +37,7 @@ from facts.patterns import Pattern, below, escape_like, parse_pattern
 from facts.receipts import ClaimedFact
 
 Unmatched = Literal["pending", "acknowledge"]
-SHIPPED: Final = ("python-env", "git", "known-shapes")
+SHIPPED: Final = ("python-env", "git", "documents", "csv", "mbox", "mcp-memory", "known-shapes")
 BUILT_IN: Final = ("known-shapes",)
 DEFAULT_CONFIDENCE: Final = 0.8
 
@@ -128,7 +128,7 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     unmatched: Unmatched = "pending"
-    include: list[Literal["python-env", "git", "known-shapes"]] | None = None
+    include: list[Literal["python-env", "git", "documents", "csv", "mbox", "mcp-memory", "known-shapes"]] | None = None
     rules: list[_RuleTable] = Field(default_factory=list)
     settings: dict[str, Any] = Field(default_factory=dict)
 

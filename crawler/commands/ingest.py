@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 _FIRST_CONFIG = """\
 # Which facts go to which extractor. Written by `harvester ingest`; see docs for rules of your own.
-include = ["python-env", "git", "known-shapes"]
+include = ["python-env", "git", "documents", "csv", "mbox", "mcp-memory", "known-shapes"]
 """
 
 Prune = Annotated[bool, typer.Option("--prune", help="Delete what the source stored once and no longer has.")]
 Session = Annotated[str | None, typer.Option(help="Keep the facts private to this session; unset: shared.")]
+Name = Annotated[str | None, typer.Option(help="What to call it in keys; unset: as the file or folder is called.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
@@ -31,6 +32,10 @@ def add(app: typer.Typer) -> None:
     sources = typer.Typer(help="Store what a source has: idempotent, resumable.", no_args_is_help=True)
     sources.command("python-env")(python_env)
     sources.command("git")(git)
+    sources.command("documents")(documents)
+    sources.command("csv")(csv)
+    sources.command("mbox")(mbox)
+    sources.command("mcp-memory")(mcp_memory)
     sources.command("jsonl")(jsonl)
     app.add_typer(sources, name="ingest")
 
@@ -65,6 +70,68 @@ def git(
     return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
 
 
+def documents(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A folder with md, txt and html files.")],
+    name: Name = None,
+    largest: Annotated[int, typer.Option(help="MiB; larger files are left out.", min=1)] = 16,
+    prune: Prune = False,
+    session: Session = None,
+    as_json: AsJson = False,
+) -> int:
+    """A folder of documents: one fact a document, one a section."""
+    from crawler.sources.documents import Documents
+
+    source = Documents(folder, name=name, largest_mib=largest)
+    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+
+
+def csv(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A file whose first line names the columns.")],
+    key: Annotated[list[str] | None, typer.Option(help="A column that tells rows apart; unset: the first.")] = None,
+    name: Name = None,
+    delimiter: Annotated[str | None, typer.Option(help="Unset: , ; | or tabulator, whichever the header has.")] = None,
+    encoding: Annotated[str, typer.Option(help="How the file is encoded.")] = "utf-8-sig",
+    prune: Prune = False,
+    session: Session = None,
+    as_json: AsJson = False,
+) -> int:
+    """A table: one fact a row."""
+    from crawler.sources.csv_rows import CsvRows
+
+    source = CsvRows(file, key=key or (), name=name, delimiter=delimiter, encoding=encoding)
+    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+
+
+def mbox(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A mail archive.")],
+    name: Name = None,
+    prune: Prune = False,
+    session: Session = None,
+    as_json: AsJson = False,
+) -> int:
+    """A mail archive: one fact a message."""
+    from crawler.sources.mbox import MailArchive
+
+    return _ingest(invocation(context), MailArchive(file, name=name), prune=prune, session=session, as_json=as_json)
+
+
+def mcp_memory(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="The JSONL file of the MCP reference memory server.")],
+    name: Name = None,
+    prune: Prune = False,
+    session: Session = None,
+    as_json: AsJson = False,
+) -> int:
+    """What the MCP reference memory server keeps: one fact an entity, one a relation."""
+    from crawler.sources.mcp_memory import McpMemory
+
+    return _ingest(invocation(context), McpMemory(file, name=name), prune=prune, session=session, as_json=as_json)
+
+
 def jsonl(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="A file, or - for stdin.")],
@@ -81,12 +148,14 @@ def jsonl(
 
 
 def _ingest(asked: Invocation, source: Source, *, prune: bool, session: str | None, as_json: bool) -> int:
-    from crawler.ingest import Ingest
+    from crawler.ingest import Ingest, register_namespace
     from crawler.progress import item_progress
     from crawler.wiring import open_stores
 
     with open_stores(asked.settings, create=True) as stores, item_progress(source.name, source.size()) as advance:
         done = Ingest(stores.facts, source, session_id=session).run(prune=prune, on_item=advance)
+        if stores.graph is not None and session is None:
+            register_namespace(stores.graph, source)
     if as_json:
         emit_json({"source": source.name, **asdict(done)})
     else:
@@ -98,6 +167,11 @@ def _ingest(asked: Invocation, source: Source, *, prune: bool, session: str | No
 def _report(name: str, done: Ingested) -> None:
     pruned = f", {done.pruned} deleted" if done.pruned else ""
     say(f"{name}: {done.stored} facts stored, {done.unchanged} unchanged{pruned}")
+    for reason, count in sorted(done.skipped.items()):
+        say(f"{name}: {count} left out: {reason}")
+    sys.stderr.writelines(f"harvester: left out {one}\n" for one in done.left_out)
+    if done.prune_withheld:
+        sys.stderr.write("harvester: nothing was deleted, since what is bad may stand for facts that are stored\n")
     if done.bad:
         sys.stderr.writelines(f"harvester: skipped {problem}\n" for problem in done.problems)
         sys.stderr.write(f"harvester: {done.bad} items of the source were skipped\n")

@@ -29,13 +29,27 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """One bad item, reported and skipped; the rest goes on."""
+    """One bad item, reported and skipped; the rest goes on.
+
+    ``keeps``: what the keys of its facts start with, so that a prune spares them. None: nobody can say which those are,
+    and then a prune deletes nothing at all.
+    """
 
     where: str
     reason: str
+    keeps: str | None = None
 
 
-SourceItem = SourceFact | Unchanged | Unreadable
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """An item that is left out on purpose: counted by reason, no error. ``keeps`` as above; None: nothing is spared."""
+
+    where: str
+    reason: str
+    keeps: str | None = None
+
+
+SourceItem = SourceFact | Unchanged | Unreadable | Skipped
 
 
 class Source(Protocol):
@@ -47,6 +61,10 @@ class Source(Protocol):
     @property
     def prefix(self) -> str:
         """What every key starts with; empty: nothing in common, and then nothing can be pruned."""
+
+    @property
+    def description(self) -> str | None:
+        """What its namespace (the prefix without the last slash) is for; None: it has none to register."""
 
     def size(self) -> int | None:
         """How many items there are, for a progress bar; None: unknown."""

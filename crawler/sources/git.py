@@ -32,6 +32,9 @@ class GitHistory:
         top = self._git("rev-parse", "--show-toplevel").strip() or self._git("rev-parse", "--absolute-git-dir").strip()
         self.repository = (repository or Path(top).name.removesuffix(".git")).replace("/", "-")
         self.prefix = f"git/{self.repository}/"
+        self.description = (
+            f"The history of the repository {self.repository}: commits, their authors, files and parents."
+        )
 
     def size(self) -> int | None:
         return int(self._git("rev-list", "--count", self._revision, "--"))

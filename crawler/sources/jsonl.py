@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final
 
 from crawler.errors import SourceFailed
 from crawler.sources.contract import KnownKeys, SourceFact, SourceItem, Unreadable
+from crawler.sources.lines import bounded_lines
 
 _FIELDS: Final = {"key", "value", "tags", "shared"}
 STDIN: Final = "-"
@@ -19,6 +20,7 @@ class JsonLines:
     """``path`` is a file or ``-``; ``prefix`` says which stored keys a prune may judge by this file."""
 
     name: Final = "jsonl"
+    description: Final = None
 
     def __init__(self, path: str, *, prefix: str = "") -> None:
         self._path = path
@@ -38,10 +40,10 @@ class JsonLines:
             raise SourceFailed(f"cannot read {self._path}: {error.strerror}", argument="source") from error
 
     def _read(self, file: BinaryIO) -> Iterator[SourceItem]:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
+        for number, line in enumerate(bounded_lines(file), 1):
+            if line is not None and not line.strip():
                 continue
-            item = read_line(line)
+            item = "the line is too long" if line is None else read_line(line)
             if isinstance(item, str):
                 yield Unreadable(where=f"{self._path}:{number}", reason=item)
             elif not item.key.startswith(self.prefix):

@@ -24,6 +24,7 @@ class PythonEnvironment:
     """``path``: folders to look in, as in ``sys.path``; None: those of the running interpreter."""
 
     name: Final = "python-env"
+    description: Final = "The installed Python distributions: what each needs, provides, and who wrote it."
 
     def __init__(self, *, prefix: str = "python-env/", path: Sequence[str] | None = None) -> None:
         self.prefix = prefix
