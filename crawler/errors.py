@@ -4,6 +4,7 @@ HarvesterError (facts.errors)
 |-- InvalidArgument
 |   |-- BadSetting        an environment variable, an option or a line of harvest.toml
 |   |-- BadRequest        what came over HTTP is no request that could be judged
+|   |   `-- BadMedia      its body is of another type or encoding
 |   `-- UnknownShape      a value that the `triples` extractor does not know, named by its fields
 |-- Unauthenticated       no key, or one that does not hold
 `-- Unavailable
@@ -23,6 +24,12 @@ class BadSetting(InvalidArgument):
 
 class BadRequest(InvalidArgument):
     """Not JSON, not an object, a header twice: nothing was looked at."""
+
+
+class BadMedia(BadRequest):
+    """A body of another type or encoding than the one that is read."""
+
+    default_code: ClassVar[str] = "unsupported"
 
 
 class Unauthenticated(HarvesterError):

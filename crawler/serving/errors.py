@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from crawler.answers import error_answer
-from crawler.errors import BadRequest
+from crawler.errors import BadMedia, BadRequest
 from facts.errors import HarvesterError
 
 STATUS: Final[Mapping[str, HTTPStatus]] = {
@@ -78,6 +78,8 @@ def add_error_handlers(app: FastAPI) -> None:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     answer = error_answer(error)
+    if isinstance(error, BadMedia):
+        return refusal(answer, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     return refusal(answer, HTTPStatus.BAD_REQUEST if isinstance(error, BadRequest) else None)
 
 

@@ -14,8 +14,9 @@ from typing import Any, Final, NoReturn, TypeVar
 import structlog
 from fastapi import Request
 from fastapi.responses import Response
+from starlette.datastructures import Headers
 
-from crawler.errors import BadRequest
+from crawler.errors import BadMedia, BadRequest
 from crawler.migrations import serving_migrations
 from crawler.protocol.source import Source
 from crawler.serving.errors import json_answer
@@ -108,13 +109,15 @@ class House:
             raise Unavailable("the database is away or not of this version") from error
 
 
-def read_object(body: bytes, content_type: str | None) -> dict[str, Any]:
+def read_object(body: bytes, headers: Headers) -> dict[str, Any]:
     """The arguments that a body holds; an empty body holds none. Raises BadRequest and touches nothing."""
     if not body:
         return {}
-    media = (content_type or _JSON).partition(";")[0].strip().lower()
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise BadMedia("send the body as it is, not compressed", argument="content-encoding")
+    media = headers.get("content-type", _JSON).partition(";")[0].strip().lower()
     if media != _JSON and not (media.startswith("application/") and media.endswith("+json")):
-        raise BadRequest(f"send {_JSON}, not {media[:100]}", argument="content-type")
+        raise BadMedia(f"send {_JSON}, not {media[:100]}", argument="content-type")
     try:
         read = json.loads(body.decode("utf-8"), parse_constant=_no_number)
     except RecursionError as error:
@@ -132,4 +135,4 @@ def _no_number(name: str) -> NoReturn:
 
 async def body_reader(request: Request) -> Callable[[], dict[str, Any]]:
     """The body is here already; reading it as JSON is work for the thread, after the key was judged."""
-    return partial(read_object, await request.body(), request.headers.get("content-type"))
+    return partial(read_object, await request.body(), request.headers)
