@@ -11,6 +11,7 @@ from crawler.commands import (
     doctor,
     export,
     guide,
+    import_graph,
     ingest,
     keys,
     mcp,
@@ -31,7 +32,7 @@ from crawler.commands import (
 def add_commands(app: typer.Typer) -> None:
     """In the order of a first use."""
     for room in (
-        demo, migrate, ingest, run, serve, show, stats, report, export, call, mcp, guide,
+        demo, migrate, ingest, run, serve, show, stats, report, export, import_graph, call, mcp, guide,
         queue, keys, sessions, purge, wake, doctor, rebuild, archive,
     ):  # fmt: skip
         room.add(app)

@@ -51,7 +51,7 @@ def python_env(
     from crawler.sources.python_env import PythonEnvironment
 
     source = PythonEnvironment(path=None if path is None else [str(one) for one in path])
-    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+    return ingest_source(invocation(context), source, prune=prune, session=session, as_json=as_json)
 
 
 def git(
@@ -67,7 +67,7 @@ def git(
     from crawler.sources.git import GitHistory
 
     source = GitHistory(folder, repository=name, revision=revision)
-    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+    return ingest_source(invocation(context), source, prune=prune, session=session, as_json=as_json)
 
 
 def documents(
@@ -83,7 +83,7 @@ def documents(
     from crawler.sources.documents import Documents
 
     source = Documents(folder, name=name, largest_mib=largest)
-    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+    return ingest_source(invocation(context), source, prune=prune, session=session, as_json=as_json)
 
 
 def csv(
@@ -101,7 +101,7 @@ def csv(
     from crawler.sources.csv_rows import CsvRows
 
     source = CsvRows(file, key=key or (), name=name, delimiter=delimiter, encoding=encoding)
-    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+    return ingest_source(invocation(context), source, prune=prune, session=session, as_json=as_json)
 
 
 def mbox(
@@ -115,7 +115,9 @@ def mbox(
     """A mail archive: one fact a message."""
     from crawler.sources.mbox import MailArchive
 
-    return _ingest(invocation(context), MailArchive(file, name=name), prune=prune, session=session, as_json=as_json)
+    return ingest_source(
+        invocation(context), MailArchive(file, name=name), prune=prune, session=session, as_json=as_json
+    )
 
 
 def mcp_memory(
@@ -129,7 +131,7 @@ def mcp_memory(
     """What the MCP reference memory server keeps: one fact an entity, one a relation."""
     from crawler.sources.mcp_memory import McpMemory
 
-    return _ingest(invocation(context), McpMemory(file, name=name), prune=prune, session=session, as_json=as_json)
+    return ingest_source(invocation(context), McpMemory(file, name=name), prune=prune, session=session, as_json=as_json)
 
 
 def jsonl(
@@ -144,10 +146,11 @@ def jsonl(
     from crawler.sources.jsonl import JsonLines
 
     source = JsonLines(file, prefix=prefix)
-    return _ingest(invocation(context), source, prune=prune, session=session, as_json=as_json)
+    return ingest_source(invocation(context), source, prune=prune, session=session, as_json=as_json)
 
 
-def _ingest(asked: Invocation, source: Source, *, prune: bool, session: str | None, as_json: bool) -> int:
+def ingest_source(asked: Invocation, source: Source, *, prune: bool, session: str | None, as_json: bool) -> int:
+    """Store it, register its namespace, say what became of it; the exit code."""
     from crawler.ingest import Ingest, register_namespace
     from crawler.progress import item_progress
     from crawler.wiring import open_stores
