@@ -107,6 +107,10 @@ lock:  ## resolve the requirements anew (needs uv); UPGRADE=1 takes the newest
 	    --no-emit-index-url --no-header --no-annotate --quiet; \
 	done
 
+.PHONY: textquality
+textquality: setup  ## precision and recall of the text extractor on labelled sentences
+	$(BIN)/python -m tests.crawler.extractors.quality
+
 .PHONY: clean
 clean:  ## remove caches and built files; .venv and databases stay
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

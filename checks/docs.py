@@ -13,7 +13,7 @@ import typer
 
 from checks.tree import ROOT, finish
 from crawler import rules, settings
-from crawler.extractors import mapping
+from crawler.extractors import mapping, text
 from crawler.registry import all_tools
 
 CODE = re.compile(r"`([^`\n]+)`")
@@ -27,6 +27,7 @@ RULE_MODELS: tuple[Any, ...] = (
     mapping._NodeOptions,  # noqa: SLF001
     mapping._EdgeOptions,  # noqa: SLF001
     mapping._EndOptions,  # noqa: SLF001
+    text._TextOptions,  # noqa: SLF001
 )
 
 

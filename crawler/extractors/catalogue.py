@@ -9,10 +9,15 @@ from typing import Any, Final
 from crawler.errors import BadSetting
 from crawler.extractors.contract import Extractor, ExtractorFactory
 from crawler.extractors.mapping import MappingExtractor
+from crawler.extractors.text import TextExtractor
 from crawler.extractors.triples import TriplesExtractor
 
 ENTRY_POINT_GROUP: Final = "harvester.extractors"
-_BUILT_IN: Final[Mapping[str, ExtractorFactory]] = {"triples": TriplesExtractor, "mapping": MappingExtractor}
+_BUILT_IN: Final[Mapping[str, ExtractorFactory]] = {
+    "triples": TriplesExtractor,
+    "mapping": MappingExtractor,
+    "text": TextExtractor,
+}
 
 
 def build_extractor(name: str, options: Mapping[str, Any], *, confidence: float) -> Extractor:
