@@ -51,9 +51,13 @@ def keys(stores) -> Keys:
     return Keys(stores.facts.db, stores.facts.tables.schema)
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture
+def http_face(http_url, keys) -> Open:
+    """The way in that needs no process for each client, where both ways share what is tested."""
+    return at_http(http_url, keys)
+
+
+@pytest.fixture(params=["stdio", "http_face"])
 def face(request) -> Open:
     """Each way in: `async with face(role="crawler", session="s1") as client`."""
-    if request.param == "stdio":
-        return request.getfixturevalue("stdio")
-    return at_http(request.getfixturevalue("http_url"), request.getfixturevalue("keys"))
+    return request.getfixturevalue(request.param)
