@@ -7,36 +7,14 @@ from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from facts.access import Role
+from tests.page.eyes import contrast, line, luminance, node, overlap, press_line, shows, walk
 from tests.page.world import CANARY, CROWD, HOSTILE
 
 TYPER = "#node=package%3Atyper"
 AROUND_TYPER = ("package:typer", "package:rich", "package:click", "person:sebastian", "project:app", "team:atlas")
-
-
-def node(page: Page, key: str):
-    return page.locator(f'.node[data-key="{key}"]')
-
-
-def line(page: Page, said: str):
-    """The part of a line that takes the mouse, found by its tooltip."""
-    return page.locator(".touch", has=page.locator("title", has_text=said))
-
-
-def press_line(page: Page, said: str) -> None:
-    """In its middle: the box of a bent line is mostly empty."""
-    x, y = line(page, said).evaluate(
-        "e => { const p = e.getPointAtLength(e.getTotalLength() / 2).matrixTransform(e.getScreenCTM()); return [p.x, p.y] }"
-    )
-    page.mouse.click(x, y)
-
-
-def shows(page: Page, *keys: str) -> None:
-    """These nodes and no others, once the page is done."""
-    expect(page.locator(".node")).to_have_count(len(keys))
-    assert set(page.locator(".node").evaluate_all("all => all.map(e => e.dataset.key)")) == set(keys)
 
 
 # ---- signing in -----------------------------------------------------------------------------------------------------
@@ -189,11 +167,6 @@ def test_a_neighbourhood_that_was_cut_short_says_so(signed_in):
     labels = page.locator("#labels text").evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")
     assert len(labels) > 20
     assert not [(a, b) for i, a in enumerate(labels) for b in labels[:i] if overlap(a, b)]
-
-
-def overlap(a, b):
-    across = min(a["right"], b["right"]) - max(a["left"], b["left"])
-    return across > 2 and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > 6
 
 
 # ---- what one may see -----------------------------------------------------------------------------------------------
@@ -349,23 +322,6 @@ def test_everything_is_reached_from_the_keyboard(site, tab):
     expect(page.locator(".node[tabindex='0']")).to_have_count(1)
 
 
-def walk(page: Page, wanted: str) -> bool:
-    """Whether the arrow keys lead there, tried breadth first."""
-    seen, waiting = {"package:typer"}, ["package:typer"]
-    while waiting:
-        start = waiting.pop(0)
-        for arrow in ("ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"):
-            node(page, start).focus()
-            page.keyboard.press(arrow)
-            here = page.evaluate("document.activeElement.dataset.key")
-            if here == wanted:
-                return True
-            if here not in seen:
-                seen.add(here)
-                waiting.append(here)
-    return False
-
-
 def test_a_phone_shows_all_of_it_in_one_column(signed_in):
     tab = signed_in(TYPER, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     page = tab.page
@@ -394,14 +350,3 @@ def test_text_is_readable_in_light_and_dark(signed_in, scheme):
           while (getComputedStyle(back).backgroundColor === "rgba(0, 0, 0, 0)") back = back.parentElement;
           return [getComputedStyle(e).color, getComputedStyle(back).backgroundColor] }""")
         assert contrast(*pair) >= 4.5, place
-
-
-def luminance(colour: str) -> float:
-    parts = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted([luminance(one), luminance(other)])
-    return (high + 0.05) / (low + 0.05)
