@@ -92,3 +92,31 @@ def test_a_key_that_comes_twice_is_stored_in_order(ingest, stored):
 def test_facts_of_a_session_stay_private(ingest, stored):
     ingest(Listed(fact("l/a"), fact("l/b", shared=True)), session_id="s1")
     assert set(stored()) == {"session:s1:l/a", "shared:l/b"}
+
+
+def test_an_ingest_that_broke_off_goes_on_and_doubles_nothing(ingest, stored):
+    def torn():
+        yield from (fact(f"l/{n}", {"n": n}) for n in range(1_500))
+        raise OSError("the disk went away")
+
+    class Torn(Listed):
+        def items(self, _known):
+            return torn()
+
+    with pytest.raises(OSError, match="went away"):
+        ingest(Torn())
+    before = stored()
+    assert len(before) == 1_000
+    done = ingest(Listed(*(fact(f"l/{n}", {"n": n}) for n in range(1_500))))
+    assert (done.stored, done.unchanged) == (500, 1_000)
+    after = stored()
+    assert {key: after[key].etag for key in before} == {key: one.etag for key, one in before.items()}
+
+
+def test_a_prune_spares_what_could_not_be_read_and_stops_where_nobody_can_say_what_that_was(ingest, stored):
+    ingest(Listed(fact("l/a"), fact("l/b#1"), fact("l/b#2"), fact("l/c")))
+    known = ingest(Listed(fact("l/a"), Unreadable(where="b", reason="torn", keeps="l/b")), prune=True)
+    assert (known.pruned, known.prune_withheld) == (1, False)
+    unknown = ingest(Listed(Unreadable(where="line 3", reason="torn")), prune=True)
+    assert (unknown.pruned, unknown.prune_withheld) == (0, True)
+    assert set(stored()) == {"shared:l/a", "shared:l/b#1", "shared:l/b#2"}
