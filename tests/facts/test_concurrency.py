@@ -319,3 +319,51 @@ def test_a_heartbeat_waits_for_nobody(store: FactStore, database_url: str) -> No
             except pg.LockNotAvailable:  # pragma: no cover - the failure that this test is about
                 pytest.fail("the heartbeat waited")
     assert extended == len(KEYS) - 1
+
+
+def wait_until_blocked_by(store: FactStore, holder: psycopg.Connection) -> None:
+    with store.db.connect() as conn:
+        for _ in range(200_000):
+            row = conn.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))",
+                [holder.info.backend_pid],
+            ).fetchone()
+            if row != (0,):
+                return
+    pytest.fail("nobody waits")
+
+
+def test_a_claim_lets_go_of_an_expired_lease_that_its_owner_kept(store: FactStore, database_url: str) -> None:
+    """Else it would hold a later lease while it waits for an earlier one, and somebody who takes both in order meets it."""
+    store.store([StoreFactInput(key=key, value=1, shared=True) for key in ("a", "b")])
+    store.db.run(lambda conn: claim(conn, store.tables, owner="w", limit=9, lease=60))
+    store.store(StoreFactInput(key="a", value=2, shared=True))
+    later = "(SELECT id FROM pilotswarm_facts.facts WHERE key = 'b')"
+    with store.db.transaction() as conn:
+        conn.execute(f"UPDATE pilotswarm_facts.crawl_leases SET leased_until = now() WHERE fact_id = {later}".encode())
+    claimed: list[str] = []
+
+    def take() -> None:
+        with open_fact_store(database_url) as mine:
+            found = mine.db.run(lambda conn: claim(conn, mine.tables, owner="x", limit=9, lease=60))
+            claimed.extend(fact.key for fact in found)
+
+    with psycopg.connect(database_url) as owner, psycopg.connect(database_url) as earlier:
+        earlier.execute(
+            "SELECT FROM pilotswarm_facts.crawl_leases AS l JOIN pilotswarm_facts.facts AS f ON f.id = l.fact_id"
+            " WHERE f.key = 'a' FOR UPDATE OF l"
+        )
+        extend_leases(owner, store.tables, owner="w", lease=60)
+        thread = threading.Thread(target=take)
+        thread.start()
+        wait_until_blocked_by(store, owner)
+        owner.commit()
+        wait_until_blocked_by(store, earlier)
+        with psycopg.connect(database_url) as looker:
+            free = looker.execute(
+                f"SELECT FROM pilotswarm_facts.crawl_leases WHERE fact_id = {later} FOR UPDATE SKIP LOCKED".encode()
+            ).fetchall()
+        earlier.rollback()
+        thread.join(20)
+    assert len(free) == 1
+    assert claimed == ["a"]
