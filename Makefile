@@ -94,6 +94,10 @@ chaos: setup  ## kill harvesters at random moments, longer than `make test` does
 soak: setup  ## minutes of stores, edits, deletes, harvests and crashes
 	$(PYTEST) -m soak --timeout 7200 $(ARGS)
 
+.PHONY: load
+load: setup  ## 200 concurrent HTTP readers for a minute (SECONDS=10): rate, p50, p95, and no 5xx but 503
+	$(BIN)/python -m tests.crawler.serving.load $(or $(SECONDS),60)
+
 .PHONY: fold
 fold: setup  ## the promise at random, 200,000 steps: facts, harvests, agents, merges, deletes, crashes (about an hour)
 	HARVESTER_FOLD_EXAMPLES=$${HARVESTER_FOLD_EXAMPLES:-5000} HARVESTER_FOLD_STEPS=$${HARVESTER_FOLD_STEPS:-40} \

@@ -6,18 +6,22 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from facts.errors import InvalidArgument
+from facts.limits import unstorable
 
 M = TypeVar("M", bound="Arguments")
 
 
 class Arguments(BaseModel):
     """Base of every tool's arguments: fields in snake_case, camelCase accepted alike, unknown names refused."""
+
+    # Whether the store judges every text of it, cleaning values and listing the faults of a batch.
+    judged_by_store: ClassVar[bool] = False
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, arbitrary_types_allowed=True
@@ -70,10 +74,29 @@ def parse_arguments(model: type[M], given: Mapping[str, Any]) -> tuple[M, dict[s
     if not isinstance(given, Mapping):
         raise InvalidArgument("arguments must be a JSON object", argument="args")
     try:
+        if not model.judged_by_store:
+            _require_storable(given, "")
         read = model.model_validate(dict(given))
+    except RecursionError as error:
+        raise InvalidArgument("the arguments are nested too deep", argument="args") from error
     except ValidationError as error:
         raise _complaint(error, model) from error
     return _capped(read)
+
+
+def _require_storable(value: Any, path: str) -> None:
+    """No text anywhere that the database cannot hold, not even to compare with."""
+    if isinstance(value, str):
+        fault = unstorable(value)
+        if fault is not None:
+            raise InvalidArgument(f"{path} {fault}", argument=path)
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            _require_storable(str(name), path or "the name of an argument")
+            _require_storable(part, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            _require_storable(part, f"{path}.{number}")
 
 
 def _capped(read: M) -> tuple[M, dict[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
@@ -33,6 +33,8 @@ class FactItem(Arguments):
 
 
 class StoreFact(FactItem):
+    judged_by_store: ClassVar[bool] = True
+
     facts: Annotated[list[FactItem], JsonList] | None = Field(None, description="several facts, stored all or none")
 
 

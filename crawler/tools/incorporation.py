@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
@@ -67,6 +67,8 @@ _FACTS_SCHEMA = {
 
 
 class Incorporate(Arguments):
+    judged_by_store: ClassVar[bool] = True
+
     facts: Annotated[list[Any], JsonList, WithJsonSchema(_FACTS_SCHEMA)] = Field(
         description="1 to 100 facts, each with the etag that was read", min_length=1, max_length=MOST_FACTS
     )

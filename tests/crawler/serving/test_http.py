@@ -135,7 +135,7 @@ def test_typed_reads_are_the_tools_with_a_query_for_arguments(client):
         ("/v1/facts?limit=5&limit=6", "limit"),
         ("/v1/facts?valueOffset=-1", "valueOffset"),
         ("/v1/facts?scopeKeys=[1]", "scopeKeys.0"),
-        ("/v1/facts?keyPattern=%00", "key_pattern"),
+        ("/v1/facts?keyPattern=%00", "keyPattern"),
         ("/v1/facts?wrong=1", "wrong"),
         ("/v1/namespaces?includeDetails=yes", "includeDetails"),
         ("/v1/namespace", "namespace"),
@@ -281,7 +281,7 @@ def test_a_fault_of_the_server_says_a_request_id_and_no_more(client, served, dat
     request_id = answer.headers["x-request-id"]
     assert said == {"code": "internal", "message": f"something failed inside; the log has it under {request_id}"}
     lines = [json.loads(line) for line in served.log.read_text().splitlines() if request_id in line]
-    assert {"tool_failed", "request"} <= {line["event"] for line in lines}
+    assert "tool_failed" in {line["event"] for line in lines}
     assert any("canary-key" in line.get("exception", "") for line in lines)
 
 
