@@ -4,6 +4,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median, quantiles
 from typing import Annotated
 
 import psycopg
@@ -19,6 +20,7 @@ from tests.benchmarks.workload import Fact, check, generate
 
 CYPHER_FACTS = {2_000: 60}
 CYPHER_FACTS_BEYOND = 20
+LARGE_ROUNDS = 200
 console = Console()
 
 
@@ -38,6 +40,7 @@ def measured(server: EmbeddedServer, sizes: list[int], rounds: int, queue_size: 
         facts = list(generate(queue_size))
         for _ in range(rounds):
             yield bare_queue_run(server, facts)
+            yield queue_apart_run(server, facts)
             yield queue_run(server, facts)
 
 
@@ -94,16 +97,35 @@ def queue_run(server: EmbeddedServer, facts: list[Fact]) -> Run:
 
 
 def bare_queue_run(server: EmbeddedServer, facts: list[Fact]) -> Run:
-    """The bare loop."""
+    """The bare loop on the facts."""
+    with fresh(server, OURS) as url:
+        drain.store(url, facts)
+        return queue.on_facts(url, size=len(facts))
+
+
+def queue_apart_run(server: EmbeddedServer, facts: list[Fact]) -> Run:
+    """The bare loop on a table of its own."""
     with fresh(server, RAW) as url:
         queue.fill_bare(url, facts)
-        return queue.bare(url, size=len(facts))
+        return queue.apart(url, size=len(facts))
+
+
+def large_times(server: EmbeddedServer, size: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Single claims and counts in a large store at rest: milliseconds at the median and at the 95th of a hundred."""
+    make_templates(server)
+    with fresh(server, OURS) as url:
+        queue.fill_large(url, size)
+        found = queue.in_large(url, rounds=rounds)
+    return {name: {"p50_ms": median(times), "p95_ms": quantiles(times, n=20)[-1]} for name, times in found.items()}
 
 
 def main(
     sizes: Annotated[list[int] | None, typer.Argument(help="facts; 2000 and 20000 when none is given")] = None,
     rounds: Annotated[int, typer.Option(help="interleaved rounds, of which medians are shown")] = 3,
     queue_size: Annotated[int, typer.Option("--queue", help="rows of the queue benchmark, 0: leave it out")] = 20_000,
+    large: Annotated[
+        int, typer.Option(help="facts of the store at rest that claims are timed in, 0: none")
+    ] = 1_000_000,
     slow: Annotated[bool, typer.Option(help="with the look-up-then-write Cypher")] = True,
     output: Annotated[Path | None, typer.Option("--json", help="write every figure here")] = None,
 ) -> None:
@@ -113,9 +135,13 @@ def main(
         for run in measured(server, sizes or [2_000, 20_000], rounds, queue_size, slow=slow):
             console.print(f"{run.size:>9,}  {run.system:<28} {run.rate:>10,.1f} facts/s", highlight=False)
             runs.append(run)
+        times = large_times(server, large, LARGE_ROUNDS) if large else {}
     print_report(runs, console)
+    for name, figures in times.items():
+        said = ", ".join(f"{figure} {value:.2f}" for figure, value in figures.items())
+        console.print(f"{large:>9,} facts at rest, 1,000 due, 1,000 parked: {name}: {said}", highlight=False)
     if output is not None:
-        output.write_text(json.dumps(as_json(runs), indent=2), encoding="utf-8")
+        output.write_text(json.dumps(as_json(runs) | {"at_rest": times}, indent=2), encoding="utf-8")
 
 
 if __name__ == "__main__":

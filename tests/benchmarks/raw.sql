@@ -95,3 +95,33 @@ SELECT id, etag, value FROM bare_queue WHERE done_at IS NULL ORDER BY id LIMIT %
 UPDATE bare_queue SET done_at = now()
 FROM unnest(%(ids)s::bigint[], %(etags)s::bigint[]) AS claimed (id, etag)
 WHERE bare_queue.id = claimed.id AND bare_queue.etag = claimed.etag AND done_at IS NULL;
+
+-- name: claim_on_facts
+-- the same loop on the table of the facts, with its indexes and triggers
+SELECT id, etag, value FROM pilotswarm_facts.facts
+WHERE last_crawled_at IS NULL ORDER BY id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: acknowledge_on_facts
+-- conditional on the version claimed
+UPDATE pilotswarm_facts.facts SET last_crawled_at = now()
+FROM unnest(%(ids)s::bigint[], %(etags)s::bigint[]) AS claimed (id, etag)
+WHERE facts.id = claimed.id AND facts.etag = claimed.etag AND last_crawled_at IS NULL;
+
+-- name: fill_large
+-- many facts at rest, the oldest thousand parked, the newest thousand due
+INSERT INTO pilotswarm_facts.facts (scope_key, key, value, shared)
+SELECT 'shared:c/' || n, 'c/' || n, jsonb_build_object('subject', 'a' || n, 'predicate', 'knows', 'object', 'b' || n), true
+FROM generate_series(1, %(size)s) AS n;
+
+-- name: rest_large
+-- all but the first and the last thousand are off the queue
+UPDATE pilotswarm_facts.facts SET last_crawled_at = now() WHERE id > 1000 AND id <= %(size)s - 1000;
+
+-- name: park_large
+-- the first thousand were given up
+INSERT INTO pilotswarm_facts.crawl_leases (fact_id, etag, owner, leased_until, attempts, retry_at, parked, last_error)
+SELECT id, etag, 'bench', now(), 5, now(), true, 'boom' FROM pilotswarm_facts.facts WHERE id <= 1000;
+
+-- name: settle_large
+-- what a server does by itself after a while
+VACUUM ANALYZE pilotswarm_facts.facts, pilotswarm_facts.crawl_leases;
