@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crawler.migrations import serving_migrations
 from facts import open_fact_store
 from facts.access import UNRESTRICTED
 from facts.connections import Database
@@ -75,6 +76,7 @@ def test_an_archive_is_restored_under_other_names(told: World, archive: Path, em
     with Database.open(empty_database_url) as db:
         migrate(db, fact_migrations("memory"))
         migrate(db, graph_migrations("atlas", "atlas_own"))
+        migrate(db, serving_migrations("memory"))
         restore(Place(db=db, facts=fact_tables("memory"), graph="atlas", registry="atlas_own"), archive)
     with open_fact_store(empty_database_url, schema="memory") as facts:
         graph = open_graph_store(facts=facts, graph="atlas", registry="atlas_own")
