@@ -4,12 +4,14 @@ import json
 
 import pytest
 
-from crawler import fact_tools, graph_tools
+from crawler import fact_tools, graph_tools, registry
 from crawler.answers import answer_call, error_answer
 from crawler.arguments import parse_arguments
 from crawler.caller import Caller
-from crawler.registry import Desk, Need, all_tools, call_tool, tools_for
+from crawler.calls import UNKNOWN_TOOL, call_counts
+from crawler.registry import Desk, Need, all_tools, call_tool, capabilities, tools_for
 from crawler.tools.facts import ReadFacts, StoreFact
+from crawler.wiring import connect_stores
 from facts import StoreFactInput
 from facts.access import Role
 from facts.errors import Conflict, HarvesterError, InvalidArgument, NotFound, NotPermitted, Unsupported
@@ -369,3 +371,68 @@ def test_a_relative_of_the_spawn_tree_is_in_sight(stores, call):
     )
     assert call("read_facts", session="s1")["count"] == 1
     assert call("read_facts", session="s2")["count"] == 0
+
+
+def test_nothing_that_an_agent_tuner_is_offered_needs_to_write(database_url, settings, call):
+    """Its tools work where no transaction may change anything, so there is nothing that they could change."""
+    call("graph_upsert_node", kind="Ship", name="Aurora")
+    call("store_fact", key="k", value=1, shared=True)
+    asked = {
+        "graph_neighbourhood": {"nodeKey": "ship:aurora"},
+        "graph_get_namespace": {"namespace": "default"},
+        "graph_query": {"cypher": "MATCH (n) RETURN n.node_key"},
+    }
+    frozen = f"{database_url}&options=-c%20default_transaction_read_only%3Don"
+    with connect_stores(frozen, settings.model_copy(update={"database_url": frozen})) as stores:
+        desk = Desk(facts=stores.facts, graph_store=stores.graph, caller=Caller(role=TUNER, session_id="t"))
+        offered = tools_for(TUNER, capabilities(stores.graph))
+        for one in offered:
+            assert call_tool(one.name, asked.get(one.name, {}), desk), one.name
+        manager = Desk(facts=stores.facts, graph_store=stores.graph, caller=Caller(role=MANAGER))
+        with pytest.raises(HarvesterError, match="read-only"):
+            call_tool("store_fact", {"key": "k2", "value": 1, "shared": True}, manager)
+    assert len(offered) >= 9
+
+
+def test_a_tool_that_changes_something_cannot_be_given_to_an_agent_tuner():
+    with pytest.raises(AssertionError, match="changes nothing"):
+
+        @registry.tool(ReadFacts, mutates=True)
+        def careless(_desk, _asked):
+            """Written in a hurry."""
+
+
+def test_no_tool_takes_a_role_or_a_session_to_act_in():
+    taken = {"role", "caller", "actingSession", "sessionId", "agentId", "unrestricted", "grantedPrefixes"}
+    found = {(one.name, name) for one in all_tools().values() for name in one.input_schema().get("properties", {})}
+    # These two narrow a read to what somebody wrote; they open nothing.
+    assert {pair for pair in found if pair[1] in taken} == {("read_facts", "sessionId"), ("read_facts", "agentId")}
+
+
+def test_calls_are_counted_by_tool_and_outcome_and_made_up_names_are_one(call):
+    before = call_counts()
+
+    def more(name: str, outcome: str) -> int:
+        return call_counts().get((name, outcome), 0) - before.get((name, outcome), 0)
+
+    call("read_facts")
+    with pytest.raises(InvalidArgument):
+        call("read_facts", limit=0)
+    for name in ("made_up", "made_up_2"):
+        with pytest.raises(NotFound):
+            call(name)
+    counted = [more("read_facts", "ok"), more("read_facts", "invalid_argument"), more(UNKNOWN_TOOL, "not_found")]
+    assert counted == [1, 1, 2]
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_text_that_no_database_holds_is_refused_by_name_wherever_it_stands(call, text):
+    for name, arguments, argument in (
+        ("graph_search_nodes", {"nameLike": text}, "nameLike"),
+        ("graph_list_namespaces", {"prefix": text}, "prefix"),
+        ("graph_upsert_namespace", {"namespace": "n", "frontmatter": {"description": text}}, "frontmatter.description"),
+        ("read_facts", {"scopeKeys": ["shared:k", text]}, "scopeKeys.1"),
+    ):
+        with pytest.raises(InvalidArgument) as caught:
+            call(name, **arguments)
+        assert caught.value.argument == argument
