@@ -160,6 +160,17 @@ class Fold(RuleBasedStateMachine):
         self.race(self.merging(chance), self.deletion(chance))
 
     @rule(chance=chances)
+    def unmerge_while_others_write(self, chance: Random) -> None:
+        if self.state.world.merges:
+            merged = chance.choice(self.state.world.merges).duplicate
+            others = (self.batch(chance), self.deletion(chance), self.hand_edge(chance), self.merging(chance))
+            self.race(hand_acts.UnmergeNodes(duplicate=merged), chance.choice(others))
+
+    @rule(chance=chances)
+    def two_deletions(self, chance: Random) -> None:
+        self.race(self.deletion(chance), self.deletion(chance))
+
+    @rule(chance=chances)
     def two_merges(self, chance: Random) -> None:
         self.race(self.merging(chance), self.merging(chance))
 
