@@ -86,8 +86,12 @@ docscheck: setup  ## every command, option, tool, setting and rule key is docume
 bench: setup  ## figures: a full drain against raw SQL and against look-up-then-write Cypher
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
+.PHONY: idle
+idle: setup  ## processor time of a harvester that has nothing to do, over a minute (SECONDS=10)
+	$(BIN)/python -m tests.benchmarks.idle $(or $(SECONDS),60)
+
 .PHONY: chaos
-chaos: setup  ## kill harvesters at random moments, longer than `make test` does
+chaos: setup  ## kill harvesters and PostgreSQL's processes at random moments, longer than `make test` does
 	HARVESTER_CHAOS_ROUNDS=$${HARVESTER_CHAOS_ROUNDS:-50} $(PYTEST) -m chaos --timeout 1800 $(ARGS)
 
 .PHONY: soak
