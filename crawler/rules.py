@@ -131,6 +131,7 @@ class _File(BaseModel):
     include: list[Literal["python-env", "git", "documents", "csv", "mbox", "mcp-memory", "known-shapes"]] | None = None
     rules: list[_RuleTable] = Field(default_factory=list)
     settings: dict[str, Any] = Field(default_factory=dict)
+    schedule: list[Any] = Field(default_factory=list)
 
 
 def read_rules(config: Mapping[str, Any], *, reserved_prefixes: Sequence[str]) -> RuleSet:

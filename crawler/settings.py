@@ -31,7 +31,8 @@ from facts.reserved import RESERVED_PREFIXES, ReservedPrefix
 
 ENVIRONMENT_PREFIX: Final = "HARVESTER_"
 CONFIG_FILE: Final = "harvest.toml"
-GRAPH_OFF: Final = "off"
+OFF: Final = "off"
+GRAPH_OFF: Final = OFF
 _IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]*")
 # AGE itself refuses shorter graph names.
 _SHORTEST_GRAPH_NAME: Final = 3
@@ -76,6 +77,15 @@ class Settings(BaseModel):
     poll_min_seconds: float = Field(0.2, gt=0, description="first wait of an idle harvester")
     poll_max_seconds: float = Field(5.0, gt=0, description="longest wait of an idle harvester")
     shutdown_seconds: float = Field(20.0, ge=0, description="what a stopped harvester may still spend on its batch")
+
+    purge_schedule: str = Field("*/10 * * * *", description="when tombstones are purged, as cron in UTC; `off`: never")
+    sweep_schedule: str = Field(
+        "*/15 * * * *", description="when facts of sessions that are gone are buried, as cron in UTC; `off`: never"
+    )
+    tombstone_ttl_seconds: float = Field(21_600.0, ge=0, description="how long an unharvested tombstone is kept")
+    lineage_query: str | None = Field(
+        None, description="SQL for an application's own sessions: session_id, parent_session_id, deleted"
+    )
 
     allowed_hosts: tuple[str, ...] = Field(
         ("localhost", "127.0.0.1", "[::1]"), description="Host headers that are answered, comma-separated; `*`: all"

@@ -141,6 +141,8 @@ def fact_settings(settings: Settings) -> FactSettings:
     return FactSettings(
         limits=FactLimits(value_bytes=settings.max_value_bytes),
         reserved=ReservedRules(settings.reserved_prefixes),
+        lineage_query=settings.lineage_query,
+        tombstone_ttl_s=settings.tombstone_ttl_seconds,
         pool_size=settings.pool_size,
         checkout_s=settings.checkout_seconds,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import structlog
@@ -53,13 +54,15 @@ def run(
 
 
 def _drain(job: Job, stores: Stores, workers: int) -> Tally:
-    """One worker works in this process; more are processes of their own."""
+    """One worker works in this process; more are processes of their own. Only what goes on keeps the schedule."""
     from crawler.loop import Stop
     from crawler.progress import item_progress
+    from crawler.schedule import keeping_schedule
     from crawler.workers import run_workers, work
 
     pending = stores.facts.queue_statistics().pending
-    with item_progress("harvest", pending if job.once else None) as advance:
+    kept = nullcontext() if job.once else keeping_schedule(stores.facts, job.url, job.settings, job.config)
+    with item_progress("harvest", pending if job.once else None) as advance, kept:
 
         def on_step(done: Tally) -> None:
             advance(done.claimed)

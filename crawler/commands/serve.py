@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -24,6 +25,7 @@ def serve(
 ) -> None:
     """Serve agents and people over HTTP until stopped (SIGTERM ends what is in hand)."""
     from crawler.protocol.source import Source
+    from crawler.schedule import keeping_schedule
     from crawler.serving.app import make_app
     from crawler.serving.keys import open_keys
     from crawler.serving.running import Halt, address, harvesting, listen, run_server
@@ -40,6 +42,7 @@ def serve(
         if not keys.any():
             hint(FIRST_KEY)
         stop = Halt(house)
-        with harvesting(Job(url=stores.url, settings=settings, config=asked.config, once=False), harvest, stop):
+        kept = keeping_schedule(stores.facts, stores.url, settings, asked.config) if harvest else nullcontext()
+        with kept, harvesting(Job(url=stores.url, settings=settings, config=asked.config, once=False), harvest, stop):
             emit_line(f"serving on {address(listener)}")
             run_server(app, listener, deadline=settings.shutdown_seconds, stop=stop)
