@@ -6,6 +6,7 @@ from itertools import count
 
 import psycopg
 
+from crawler.migrations import serving_migrations
 from facts.connections import Database
 from facts.embedded import EmbeddedServer
 from facts.migrations import fact_migrations, migrate
@@ -25,6 +26,7 @@ def make_templates(server: EmbeddedServer) -> None:
     with Database.open(server.create_database(OURS)) as db:
         migrate(db, fact_migrations())
         migrate(db, graph_migrations())
+        migrate(db, serving_migrations())
 
 
 @contextmanager
