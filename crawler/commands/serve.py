@@ -22,6 +22,8 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: the system chooses.")] = 8420,
     harvest: Annotated[int, typer.Option(min=0, max=64, help="Harvester processes beside the server.")] = 0,
+    wake_exec: Annotated[str | None, typer.Option(metavar="CMD", help="A shell command to run at new intake.")] = None,
+    wake_post: Annotated[str | None, typer.Option(metavar="URL", help="An http(s) URL to post new intake to.")] = None,
 ) -> None:
     """Serve agents and people over HTTP until stopped (SIGTERM ends what is in hand)."""
     from crawler.protocol.source import Source
@@ -29,10 +31,12 @@ def serve(
     from crawler.serving.app import make_app
     from crawler.serving.keys import open_keys
     from crawler.serving.running import Halt, address, harvesting, listen, run_server
+    from crawler.waking import act_of, keeping_awake
     from crawler.wiring import open_stores
     from crawler.workers import Job
 
     asked = invocation(context)
+    act = act_of(wake_exec, wake_post)
     settings, coverage = asked.settings.answering_as(host), asked.rules.coverage()
     with listen(host, port) as listener, open_stores(settings, create=True) as stores:
         if harvest:
@@ -43,6 +47,7 @@ def serve(
             hint(FIRST_KEY)
         stop = Halt(house)
         kept = keeping_schedule(stores.facts, stores.url, settings, asked.config) if harvest else nullcontext()
-        with kept, harvesting(Job(url=stores.url, settings=settings, config=asked.config, once=False), harvest, stop):
+        job = Job(url=stores.url, settings=settings, config=asked.config, once=False)
+        with kept, keeping_awake(stores.facts, act), harvesting(job, harvest, stop):
             emit_line(f"serving on {address(listener)}")
             run_server(app, listener, deadline=settings.shutdown_seconds, stop=stop)

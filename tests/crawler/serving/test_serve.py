@@ -39,7 +39,7 @@ def until(what, holds, seconds: float = PATIENCE_S):
 def test_in_an_empty_folder_it_makes_a_database_says_how_to_make_a_key_and_harvests():
     with tempfile.TemporaryDirectory(prefix="harvester-serve-") as scratch:
         folder, environment = Path(scratch), clean_environment() | {"HARVESTER_POLL_MAX_SECONDS": "0.2"}
-        with running(environment, folder, "--harvest", "1") as served:
+        with running(environment, folder, "--harvest", "1", "--wake-exec", "echo $HARVESTER_WAKE >> woken") as served:
             assert "harvester keys create --role facts-manager" in served.log.read_text()
             assert httpx.get(f"{served.url}/readyz").status_code == 200
             key = make_key(environment, folder, "--role", "facts-manager", "--session", "fm")
@@ -47,6 +47,9 @@ def test_in_an_empty_folder_it_makes_a_database_says_how_to_make_a_key_and_harve
                 said = {"key": "a", "value": triple("Ann", "knows", "Bob"), "shared": True}
                 assert client.post("/v1/tools/store_fact", json=said).status_code == 200
                 until(lambda: client.get("/v1/edges").json()["count"], lambda count: count == 1)
+                seen = {"key": "intake/seen", "value": 1, "shared": True}
+                assert client.post("/v1/tools/store_fact", json=seen).status_code == 200
+                until((folder / "woken").read_text, lambda woken: '"notified"' in woken)
                 assert client.get("/").headers["content-type"].startswith("text/html")
             worker = next(iter(children(served.process.pid)))
         assert not Path(f"/proc/{worker}").exists(), "workers end with the server"
@@ -189,3 +192,10 @@ def logged(served, answer) -> list[dict]:
 @pytest.mark.parametrize("options", [("--port", "70000"), ("--harvest", "-1")])
 def test_a_bad_option_is_refused(run, options):
     run("serve", *options, code=2)
+
+
+def test_what_wakes_must_be_one_thing_that_can_be(run):
+    assert "not both" in run("serve", "--wake-exec", "true", "--wake-post", "http://127.0.0.1:1/", code=1).stderr
+    assert "http or https" in run("wake", "--post", "file:///etc/passwd", code=1).stderr
+    assert "--exec or --post" in run("wake", code=1).stderr
+    run("wake", "--exec", "echo $HARVESTER_WAKE >> woken", "--times", "1")
