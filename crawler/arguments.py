@@ -50,6 +50,12 @@ def _whole_number(value: object) -> object:
     return value
 
 
+def _number(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic listens for ValueError
+    return value
+
+
 def decoded_json(value: object) -> object:
     """A list or object that arrives as JSON text, as some clients send them."""
     if isinstance(value, str):
@@ -66,7 +72,7 @@ Etag = Annotated[int, BeforeValidator(_whole_number), Field(strict=True)]
 JsonList = BeforeValidator(decoded_json)
 Texts = Annotated[list[str], JsonList]
 Flag = Annotated[bool, Field(strict=True)]
-Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Fraction = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 def parse_arguments(model: type[M], given: Mapping[str, Any]) -> tuple[M, dict[str, int]]:

@@ -11,10 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from facts.limits import unstorable
+
 
 def emit_json(value: Any) -> None:
     """One line of JSON; stored text of any kind survives any terminal."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=not _speaks_utf8(), allow_nan=False) + "\n")
+    text = json.dumps(value, ensure_ascii=not _speaks_utf8(), allow_nan=False)
+    if unstorable(text) is not None:
+        # A lone surrogate has no UTF-8; it goes out as the escape that came in.
+        text = json.dumps(value, allow_nan=False)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

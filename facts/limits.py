@@ -19,6 +19,9 @@ QUEUE_PAGE = 500
 PATTERN_BYTES = 2 * KEY_BYTES
 NESTING = 200
 PURGE_ROWS = 100_000
+# A hundred years, which any time of the database can be moved by.
+MOST_SECONDS = 3_155_760_000
+BIGINT_DIGITS = 19
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +34,11 @@ class FactLimits:
 def byte_length(text: str) -> int:
     """UTF-8 bytes; lone surrogates count three, as they would if they could be encoded."""
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+def number_in(text: str) -> int | None:
+    """The whole number that a text of digits stands for, as some clients send them; None where no bigint holds it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= BIGINT_DIGITS else None
 
 
 def unstorable(text: str) -> str | None:
@@ -101,7 +109,7 @@ def checked_count(value: Any, *, argument: str, most: int | None = None) -> int:
 
 
 def checked_seconds(value: Any, *, argument: str) -> float:
-    """A finite duration that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise InvalidArgument(f"{argument} must be a number of seconds, 0 or more", argument=argument)
+    """A duration that is not negative, and that the database can take from a time."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_SECONDS:
+        raise InvalidArgument(f"{argument} must be a number of seconds, 0 to {MOST_SECONDS}", argument=argument)
     return float(value)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, assert_never
 from facts.cursors import decode_cursor, encode_cursor
 from facts.errors import InvalidArgument
 from facts.inputs import ABSENT, Absent
-from facts.limits import KEY_BYTES, QUEUE_PAGE, RECEIPTS, checked_count, checked_prefix, checked_text, unstorable
+from facts.limits import (
+    KEY_BYTES,
+    QUEUE_PAGE,
+    RECEIPTS,
+    checked_count,
+    checked_prefix,
+    checked_text,
+    number_in,
+    unstorable,
+)
 from facts.parameters import numbers, texts
 from facts.patterns import below, escape_like
 from facts.records import RECORD_COLUMNS, FactRecord
@@ -221,7 +230,7 @@ def check_marks(marks: Sequence[CrawlMark]) -> dict[str, int | None]:
     checked: dict[str, int | None] = {}
     for index, mark in enumerate(marks):
         argument = f"scope_keys[{index}]"
-        if not mark.scope_key or unstorable(mark.scope_key):
+        if not isinstance(mark.scope_key, str) or not mark.scope_key or unstorable(mark.scope_key):
             raise InvalidArgument(f"{argument} is no scope key", argument=argument)
         if mark.scope_key in checked:
             raise InvalidArgument(f"{mark.scope_key} is named twice", argument=argument)
@@ -232,8 +241,8 @@ def check_marks(marks: Sequence[CrawlMark]) -> dict[str, int | None]:
 def _checked_etag(etag: object, argument: str) -> int | None:
     if etag is ABSENT:
         return None
-    if isinstance(etag, str) and etag.isascii() and etag.isdigit():
-        etag = int(etag)
+    if isinstance(etag, str):
+        etag = number_in(etag)
     if isinstance(etag, bool) or not isinstance(etag, int) or not 0 <= etag < 2**63:
         raise InvalidArgument(
             "an etag is the number that was read; leave it out to acknowledge unseen", argument=argument

@@ -192,6 +192,7 @@ def upsert_edge(writing: Writing, asked: EdgeUpsert) -> UpsertedEdge:
     checked_key(asked.to_key, "toKey")
     checked_text(asked.predicate, "predicate", PREDICATE_BYTES)
     confidence = checked_confidence(asked.confidence)
+    checked_namespace(asked.namespace)
     cited = cite_facts(writing, asked.evidence)
     epoch = hold_merges(writing.conn, writing.tables)
     redirects = redirects_of(writing.conn, writing.tables, [asked.from_key, asked.to_key])

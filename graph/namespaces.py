@@ -3,7 +3,6 @@
 The default partition always exists and is described here, not stored; it can be neither archived nor deleted.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from facts.cleaning import UnstorableValueError, clean_value
 from facts.errors import InvalidArgument
 from graph.contributions import checked_namespace
 from graph.keys import NAMESPACE_BYTES
@@ -109,12 +109,14 @@ def _detail(value: object, argument: str) -> str | None:
     if not isinstance(value, Mapping):
         raise InvalidArgument(f"{argument} must be a JSON object", argument=argument)
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"{argument} is not JSON: {error}", argument=argument) from error
-    if len(text.encode()) > DETAIL_BYTES:
+        clean = clean_value(value)
+    except UnstorableValueError as error:
+        raise InvalidArgument(f"{argument} {error}", argument=argument) from error
+    if clean.cleaned:
+        raise InvalidArgument(f"{argument} holds NUL or a lone surrogate", argument=argument)
+    if clean.size > DETAIL_BYTES:
         raise InvalidArgument(f"{argument} is larger than {DETAIL_BYTES} bytes", argument=argument)
-    return text
+    return clean.text
 
 
 def upsert_namespace(conn: Connection, tables: GraphTables, asked: NamespaceUpsert) -> NamespaceRecord:

@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema
 from crawler.arguments import Arguments, JsonList
 from crawler.registry import CRAWLERS, Answer, Desk, Need, tool
 from facts.errors import InvalidArgument
+from facts.limits import number_in, unstorable
 from graph.model import ABSENT, EdgeMention, Incorporation, NodeMention, NodeRef, Outcome, Provenance
 
 MOST_FACTS = 100
@@ -121,8 +122,11 @@ def _read_item(item: Any, at: int, faults: dict[str, list[str]]) -> Incorporatio
     key, etag = item["scopeKey"], item.get("etag")
     if not isinstance(key, str) or not key:
         raise InvalidArgument(f"facts[{at}].scopeKey is missing", argument=f"facts[{at}].scopeKey")
-    if isinstance(etag, str) and etag.isascii() and etag.isdigit():
-        etag = int(etag)
+    fault = unstorable(key)
+    if fault is not None:
+        raise InvalidArgument(f"facts[{at}].scopeKey {fault}", argument=f"facts[{at}].scopeKey")
+    if isinstance(etag, str):
+        etag = number_in(etag)
     if isinstance(etag, bool) or not isinstance(etag, int) or not 0 <= etag < 2**63:
         raise InvalidArgument(f"facts[{at}].etag must be the number that was read", argument=f"facts[{at}].etag")
     found: list[str] = _unknown(item, _ITEM_FIELDS, "")

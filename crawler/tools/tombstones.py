@@ -10,10 +10,10 @@ from pydantic import Field
 from crawler.arguments import Arguments, Cap, Count, Flag
 from crawler.registry import FACTS_MANAGER, OVERSEERS, Answer, Desk, tool
 from facts.errors import InvalidArgument
-from facts.limits import PURGE_ROWS
+from facts.limits import MOST_SECONDS, PURGE_ROWS
 from facts.tombstones import DEFAULT_LIMIT, ForcedPurge
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 
 class TombstoneStats(Arguments):

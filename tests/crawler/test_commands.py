@@ -141,6 +141,20 @@ def test_a_stream_of_calls_is_answered_in_order_whoever_calls(run):
     assert (odd["error"]["code"], odd["error"]["argument"]) == ("invalid_argument", "role")
 
 
+def test_a_call_that_names_what_no_text_can_hold_does_not_end_the_stream(run):
+    odd = {"\ud800": 1}
+    given = [
+        {"tool": "read_facts", "args": {}, "caller": odd},
+        {"tool": "graph_incorporate", "args": {"facts": [{"scopeKey": "shared:a", "etag": 1} | odd]}},
+        {"tool": "read_facts"},
+    ]
+    done = run("call", "--role", "crawler", "--jsonl", given="\n".join(map(json.dumps, given)))
+    refused, rejected, last = lines(done.stdout)
+    assert refused["error"]["argument"] == "caller.\ud800"
+    assert rejected["result"]["facts"][0]["reason"] == "\ud800 is unknown"
+    assert last["ok"]
+
+
 def test_one_call_prints_its_result_or_one_line_of_error(run):
     done = run("call", "--session", "s1", "--agent", "me", "store_fact", '{"key": "a", "value": 1}')
     assert json.loads(done.stdout)["scopeKey"] == "session:s1:a"
