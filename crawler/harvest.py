@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -11,7 +12,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from crawler.extractors.contract import Extraction, Extractor, Failure
+from crawler.extractors.contract import Deferred, Extraction, Extractor, Failure, Result
 from crawler.rules import Rule, RuleSet
 from facts import FactStore
 from facts.errors import Busy, HarvesterError, Unavailable
@@ -25,19 +26,24 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _LONGEST_ERROR: Final = 500
+_CLAIMED_AHEAD: Final = 1
 _NOTHING_SAID: Final = Provenance(writer="harvester", extractor="none", version="1")
 log = structlog.get_logger()
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What became of claimed facts; adds up over steps and workers. ``failures`` counts by kind of failure."""
+    """What became of claimed facts; adds up over steps and workers. ``failures`` counts by kind of failure.
+
+    What was put off is in ``deferred`` and not in ``claimed``: nothing was done about it.
+    """
 
     claimed: int = 0
     acked: int = 0
     stale: int = 0
     gone: int = 0
     failed: int = 0
+    deferred: int = 0
     tombstones: int = 0
     empty: int = 0
     nodes: int = 0
@@ -47,7 +53,7 @@ class Tally:
     failures: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
-        for name in ("claimed", "acked", "stale", "gone", "failed", "tombstones", "empty",
+        for name in ("claimed", "acked", "stale", "gone", "failed", "deferred", "tombstones", "empty",
                      "nodes", "edges", "withdrawn", "skipped"):  # fmt: skip
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.failures.update(other.failures)
@@ -64,6 +70,7 @@ class Pace:
     batch_size: int = 1_000
     lease_seconds: float = 60.0
     backoff: Backoff = field(default_factory=Backoff)
+    clock: Callable[[], float] = time.monotonic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +79,7 @@ class _Group:
 
     provenance: Provenance
     extractor: Extractor | None
+    rule_at: int
     members: list[tuple[ClaimedFact, Rule | None]]
 
 
@@ -81,6 +89,7 @@ class _Prepared:
 
     group: _Group
     failed: Sequence[tuple[ClaimedFact, Failure]]
+    deferred: Sequence[tuple[ClaimedFact, Deferred]]
     ready: Sequence[Incorporation]
     ahead: Mapping[tuple[str, int], Derived]
 
@@ -94,7 +103,7 @@ class Harvester:
         self._facts = facts
         self._graph = graph
         self._rules = rules
-        self._coverage = rules.coverage()
+        self._resting: dict[int, float] = {}
         self._pace = pace or Pace()
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="claim-ahead")
         self._next: Future[Sequence[_Group | _Prepared]] | None = None
@@ -104,12 +113,25 @@ class Harvester:
         return f"Harvester(owner={self.owner!r}, rules={len(self._rules.rules)})"
 
     def step(self) -> Tally:
-        """One batch; a tally with ``claimed == 0`` says that nothing is due now."""
+        """One batch; a tally with ``claimed == 0`` says that nothing is due now.
+
+        A batch that was put off as a whole is followed by one of the other rules, so that none waits for a rule at rest.
+        """
+        total = Tally()
+        for _ in range(len(self._rules.rules) + _CLAIMED_AHEAD + 1):
+            done = self._batch()
+            total.add(done)
+            if done.claimed or not done.deferred:
+                break
+        return total
+
+    def _batch(self) -> Tally:
         tally = Tally()
         failures: list[FailedClaim] = []
         for group in self._take():
             prepared = self._prepared(group) if isinstance(group, _Group) else group
-            tally.claimed += len(prepared.group.members)
+            tally.claimed += len(prepared.group.members) - len(prepared.deferred)
+            tally.deferred += self._put_off(prepared)
             for fact, said in self._incorporated(prepared, tally):
                 tally.failed += 1
                 tally.failures[said.label] += 1
@@ -142,6 +164,28 @@ class Harvester:
             self._next = None
         return self._facts.db.run(lambda connection: release(connection, self._facts.tables, owner=self.owner))
 
+    def _at_rest(self) -> frozenset[int]:
+        """Positions of the rules whose extractors put facts off and whose time is not yet."""
+        now = self._pace.clock()
+        return frozenset(at for at, until in self._resting.items() if until > now)
+
+    def _put_off(self, prepared: _Prepared) -> int:
+        """Give these leases back, attempts uncounted; their rule is left out of claims until it is worth another try."""
+        if not prepared.deferred:
+            return 0
+        fact_ids = [fact.fact_id for fact, _ in prepared.deferred]
+        longest = max((said for _, said in prepared.deferred), key=lambda said: said.seconds)
+        at = prepared.group.rule_at
+        if longest.seconds > 0:
+            if at not in self._at_rest():
+                rule = self._rules.rules[at].name
+                log.warning("rule_rests", rule=rule, seconds=round(longest.seconds, 1), reason=longest.reason)
+            self._resting[at] = self._pace.clock() + longest.seconds
+        self._facts.db.run(
+            lambda connection: release(connection, self._facts.tables, owner=self.owner, fact_ids=fact_ids)
+        )
+        return len(fact_ids)
+
     def _take(self) -> Sequence[_Group | _Prepared]:
         """The batch to work on. A full one has the next one made ready while it is written: this process is idle then."""
         ahead, self._next = self._next, None
@@ -162,6 +206,7 @@ class Harvester:
         return [self._prepared(group) for group in groups] if self._rules.is_quick else groups
 
     def _claim(self) -> list[ClaimedFact]:
+        coverage = self._rules.without(self._at_rest()).coverage()
         return self._facts.db.run(
             lambda connection: claim(
                 connection,
@@ -169,7 +214,7 @@ class Harvester:
                 owner=self.owner,
                 limit=self._pace.batch_size,
                 lease=self._pace.lease_seconds,
-                coverage=self._coverage,
+                coverage=coverage,
             )
         )
 
@@ -183,19 +228,23 @@ class Harvester:
         routed.sort(key=writer)
         for at, members in groupby(routed, key=writer):
             if at < 0:
-                yield _Group(provenance=_NOTHING_SAID, extractor=None, members=list(members))
+                yield _Group(provenance=_NOTHING_SAID, extractor=None, rule_at=at, members=list(members))
                 continue
             extractor = self._rules.rules[at].extractor
             provenance = Provenance(writer=extractor.name, extractor=extractor.name, version=extractor.version)
-            yield _Group(provenance=provenance, extractor=extractor, members=list(members))
+            yield _Group(provenance=provenance, extractor=extractor, rule_at=at, members=list(members))
 
     def _prepared(self, group: _Group) -> _Prepared:
         """Extract and work out, outside any transaction."""
         failed: list[tuple[ClaimedFact, Failure]] = []
+        deferred: list[tuple[ClaimedFact, Deferred]] = []
         ready: list[tuple[Incorporation, int]] = []
         for (fact, rule), one in zip(group.members, _extract(group), strict=True):
             if isinstance(one, Failure):
                 failed.append((fact, one))
+                continue
+            if isinstance(one, Deferred):
+                deferred.append((fact, one))
                 continue
             namespace = None if rule is None else rule.namespace_for(fact.key)
             item = Incorporation(
@@ -203,7 +252,7 @@ class Harvester:
             )
             ready.append((item, fact.fact_id))
         ahead = self._graph.derive_ahead(ready, group.provenance) if group.extractor is not None else {}
-        return _Prepared(group=group, failed=failed, ready=[item for item, _ in ready], ahead=ahead)
+        return _Prepared(group=group, failed=failed, deferred=deferred, ready=[item for item, _ in ready], ahead=ahead)
 
     def _incorporated(self, prepared: _Prepared, tally: Tally) -> Iterator[tuple[ClaimedFact, Failure]]:
         """Write, count; what comes out are the facts that failed."""
@@ -221,12 +270,12 @@ class Harvester:
                 _count(tally, fact, outcome)
 
 
-def _extract(group: _Group) -> list[Extraction | Failure]:
+def _extract(group: _Group) -> list[Result]:
     if group.extractor is None:
         return [Extraction()] * len(group.members)
     extractor = group.extractor
 
-    def work(facts: Sequence[ClaimedFact]) -> list[Extraction | Failure]:
+    def work(facts: Sequence[ClaimedFact]) -> list[Result]:
         said = list(extractor.extract(facts))
         if len(said) != len(facts):
             raise HarvesterError(f"extractor {extractor.name} gave {len(said)} results for {len(facts)} facts")
@@ -256,7 +305,7 @@ def _guarded(
     return _guarded(work, items[:half], failure) + _guarded(work, items[half:], failure)
 
 
-def _extractor_failed(_fact: ClaimedFact, error: Exception) -> Extraction | Failure:
+def _extractor_failed(_fact: ClaimedFact, error: Exception) -> Result:
     return Failure(label=f"extractor: {type(error).__name__}", message=f"{type(error).__name__}: {error}")
 
 

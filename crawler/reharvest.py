@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from crawler.extractors.contract import Failure
+from crawler.extractors.contract import Extraction
 from crawler.rules import RuleSet
 from facts import FactRecord, ReadFactsQuery
 from facts.access import UNRESTRICTED
@@ -67,7 +67,7 @@ def _reads_anew(rules: RuleSet, record: FactRecord, row: Harvested) -> bool:
     if not getattr(rule.extractor, "quick", False):
         return False
     [said] = rule.extractor.extract([fact])
-    if isinstance(said, Failure):
+    if not isinstance(said, Extraction):
         return True
     item = Incorporation(
         scope_key=fact.scope_key, etag=fact.etag, namespace=namespace, nodes=said.nodes, edges=said.edges

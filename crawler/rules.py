@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Final, Literal
 
@@ -88,6 +88,10 @@ class RuleSet:
             outside_prefixes=self.reserved_prefixes if by_value else (),
             pinned_tombstones=True,
         )
+
+    def without(self, positions: Collection[int]) -> RuleSet:
+        """The rules but those, for a claim that leaves their facts alone."""
+        return replace(self, rules=tuple(rule for at, rule in enumerate(self.rules) if at not in positions))
 
     @property
     def is_quick(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import isclose, prod
 
 from crawler.errors import SourceFailed
-from crawler.extractors.contract import Extraction
+from crawler.extractors.contract import Deferred, Extraction
 from crawler.rules import RuleSet
 from facts.receipts import ClaimedFact
 from graph.keys import node_key, predicate_key
@@ -95,7 +95,7 @@ def extract(fact: ClaimedFact, rules: RuleSet) -> Extraction:
         return Extraction()
     (said,) = rule.extractor.extract([fact])
     if not isinstance(said, Extraction):
-        raise SourceFailed(f"{fact.key}: {said.message}")
+        raise SourceFailed(f"{fact.key}: {said.reason if isinstance(said, Deferred) else said.message}")
     return said
 
 

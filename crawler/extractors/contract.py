@@ -26,13 +26,27 @@ class Failure:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deferred:
+    """Not now, through no fault of the fact: it stays pending, and the attempt does not count.
+
+    ``seconds`` until its rule is worth another claim; 0: the rest of a batch that would have taken too long.
+    """
+
+    seconds: float
+    reason: str
+
+
+Result = Extraction | Failure | Deferred
+
+
 @runtime_checkable
 class Extractor(Protocol):
     """Never sees tombstones. Runs outside any transaction, so it may be slow; it must not keep state between batches.
 
     It may answer a `Failure` for a fact, or raise: then each fact of the batch is tried alone, so that one bad fact
-    never costs the others. ``quick`` (optional, default False) says that a batch never comes near the lease, so that no
-    heartbeat is needed.
+    never costs the others. It may put facts off by `Deferred`. ``quick`` (optional, default False) says that a batch
+    never comes near the lease, so that no heartbeat is needed.
     """
 
     @property
@@ -41,7 +55,7 @@ class Extractor(Protocol):
     @property
     def version(self) -> str: ...
 
-    def extract(self, facts: Sequence[ClaimedFact]) -> Sequence[Extraction | Failure]: ...
+    def extract(self, facts: Sequence[ClaimedFact]) -> Sequence[Result]: ...
 
 
 ExtractorFactory = Callable[[Mapping[str, Any]], Extractor]

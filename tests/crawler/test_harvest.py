@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from crawler.extractors.contract import Extraction, Failure
+from crawler.extractors.contract import Deferred, Extraction, Failure
 from crawler.extractors.triples import TriplesExtractor
-from crawler.harvest import Harvester
+from crawler.harvest import Harvester, Pace, Tally
 from crawler.rules import Rule, RuleSet
 from facts import DeleteFactInput, StoreFactInput
 from facts.access import UNRESTRICTED
@@ -210,3 +210,51 @@ def test_extractors_may_answer_failures_and_empty_extractions(stores, put, pendi
     tally = over_everything(stores, Odd({})).step()
     assert (tally.acked, tally.empty, tally.failed) == (1, 1, 1)
     assert pending()["shared:a"].last_error == "why"
+
+
+class PuttingOff(TriplesExtractor):
+    """Triples, but not before it is open."""
+
+    def __init__(self, *, seconds):
+        super().__init__({})
+        self.seconds = seconds
+        self.is_open = False
+        self.asked = 0
+
+    def extract(self, facts):
+        self.asked += 1
+        if self.is_open:
+            return super().extract(facts)
+        return [Deferred(seconds=self.seconds, reason="no budget")] * len(facts)
+
+
+def beside_a_fast_rule(stores, extractor, clock, **pace):
+    slow = Rule(name="slow", extractor=extractor, regex=re.compile("slow/.*"), like_patterns=("slow/%",))
+    fast = Rule(name="fast", extractor=TriplesExtractor({}), regex=re.compile("fast/.*"), like_patterns=("fast/%",))
+    rules = RuleSet(rules=(slow, fast))
+    return Harvester(stores.facts, stores.graph, rules, owner="test", pace=Pace(clock=clock, **pace))
+
+
+def test_facts_that_are_put_off_stay_pending_without_an_attempt_and_do_not_hold_up_other_rules(stores, put, pending):
+    put({f"slow/{n}": triple(f"a{n}", "to", f"b{n}") for n in range(5)})
+    put({"fast/1": triple("Ann", "knows", "Bob")})
+    now, extractor = [0.0], PuttingOff(seconds=60)
+    harvest = beside_a_fast_rule(stores, extractor, lambda: now[0], batch_size=2)
+    first = harvest.step()
+    assert (first.claimed, first.acked, first.failed) == (1, 1, 0)
+    assert first.deferred == 4, "the batch, and the one claimed ahead of it"
+    assert harvest.step() == Tally()
+    asked, waiting = extractor.asked, pending()
+    assert set(waiting) == {f"shared:slow/{n}" for n in range(5)}
+    assert {(entry.attempts or 0, entry.last_error, entry.parked) for entry in waiting.values()} == {(0, None, False)}
+    now[0], extractor.is_open = 60.0, True
+    assert harvest.drain().acked == 5
+    assert extractor.asked > asked
+
+
+def test_a_rule_that_goes_on_putting_off_ends_a_drain(stores, put, pending):
+    put({"slow/1": triple("Ann", "knows", "Bob")})
+    for seconds, times in ((0, 4), (60, 1)):
+        total = beside_a_fast_rule(stores, PuttingOff(seconds=seconds), lambda: 0.0).drain()
+        assert (total.claimed, total.deferred) == (0, times)
+    assert pending()["shared:slow/1"].attempts == 0
