@@ -22,7 +22,8 @@ def weight(confidence: float) -> int:
 @lru_cache(maxsize=4_096)
 def confidence_of(total: int) -> float:
     """The confidence that a sum of weights stands for."""
-    return round(-math.expm1(-total / SCALE), DIGITS)
+    # Zero is added so that nothing is zero and not minus zero, which reads differently as text.
+    return round(-math.expm1(-total / SCALE), DIGITS) + 0.0
 
 
 @lru_cache(maxsize=4_096)

@@ -75,7 +75,7 @@ def checked_confidence(value: object) -> float:
         raise InvalidArgument("confidence must be a number", argument="confidence")
     if not math.isfinite(value) or not 0 <= value <= 1:
         raise InvalidArgument(f"confidence {value} is not between 0 and 1", argument="confidence")
-    return float(value)
+    return float(value) + 0.0  # minus zero is zero
 
 
 def checked_aliases(aliases: object) -> list[str]:

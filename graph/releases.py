@@ -142,7 +142,7 @@ def withdraw_citations(conn: Connection, tables: GraphTables, release: Release) 
 
 def delete_released(conn: Connection, tables: GraphTables, release: Release) -> None:
     """After contributions were replaced: assertions that fell, ledger rows, sources that nothing needs."""
-    unused = list(release.sources)
+    unused = [*release.sources, *(source for _, source in release.citations)]
     if release.fallen:
         fallen = {"ids": numbers(release.fallen)}
         unused += [number for (number,) in conn.execute(tables.removal.sources_of_assertions, fallen)]

@@ -83,6 +83,9 @@ def graph_incorporate(desk: Desk, asked: Incorporate) -> Answer:
     you read. Per fact: acked, stale (changed: read it again; acknowledged: done already), gone, or rejected with every
     fault. A deleted fact takes no nodes or edges. No edge is a fact of its own: what you leave out is withdrawn.
     """
+    fault = unstorable(asked.model or "")
+    if fault is not None:
+        raise InvalidArgument(f"model {fault}", argument="model")
     faults: dict[str, list[str]] = {}
     ready = [_read_item(item, at, faults) for at, item in enumerate(asked.facts)]
     known = desk.facts.readable([item.scope_key for item in ready], desk.access.at_work())

@@ -66,6 +66,7 @@ def test_incorporate_must_know_which_fact_it_is_about(call, facts, argument):
         ("graph_incorporate", {"facts": [{"scopeKey": "shared:a", "etag": "9" * 5_000}]}, "facts[0].etag"),
         ("graph_incorporate", {"facts": [{"scopeKey": "shared:\0", "etag": 1}]}, "facts[0].scopeKey"),
         ("graph_incorporate", {"facts": [{"scopeKey": "shared:\ud800", "etag": 1}]}, "facts[0].scopeKey"),
+        ("graph_incorporate", {"facts": [{"scopeKey": "shared:a", "etag": 1}], "model": "\0"}, "model"),
         ("facts_tombstone_stats", {"ttlSeconds": 1e18}, "ttlSeconds"),
         ("facts_purge_tombstones", {"ttlSeconds": 1e308}, "ttlSeconds"),
         ("graph_search_edges", {"minConfidence": True}, "minConfidence"),

@@ -204,6 +204,21 @@ def faults(world: World) -> dict[str, Finding]:
     return {each.check: each for each in examine(place(world)) if each.level is Level.FAULT}
 
 
+def test_evidence_removed_within_a_namespace_leaves_no_source_that_nothing_needs(world: World) -> None:
+    world.node("Ship", "Aurora", world.store("a"), namespace="sea")
+    world.node("Ship", "Aurora", "shared:never-stored", namespace="sea")
+    world.graph.remove_evidence("shared:never-stored", namespace="sea")
+    assert not examine(place(world))
+
+
+@pytest.mark.parametrize("confidence", (0.0, -0.0, 1e-320))
+def test_a_confidence_of_nothing_is_zero_in_every_row(world: World, confidence: float) -> None:
+    for name in ("Aurora", "Brig"):
+        world.node("Ship", name)
+    world.edge("ship:aurora", "follows", "ship:brig", confidence=confidence)
+    assert not examine(place(world))
+
+
 def test_a_sound_graph_has_no_faults_and_a_cited_key_without_a_fact_is_a_notice(told: World) -> None:
     found = examine(place(told))
     assert [(each.check, each.level, each.count, each.examples) for each in found] == [
