@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crawler.sources.contract import Source
 
 _FIRST_CONFIG = """\
-# Which facts go to which extractor. Written by `harvester ingest`; see docs for rules of your own.
+# Which facts go to which extractor. Written by `harvester ingest`; docs/harvest-toml.md tells of rules of your own.
 include = ["python-env", "git", "documents", "csv", "mbox", "mcp-memory", "known-shapes"]
 """
 

@@ -10,7 +10,7 @@ import structlog
 import typer
 
 from crawler.invocation import invocation
-from crawler.output import emit_json, say
+from crawler.output import emit_json, hint, say
 
 if TYPE_CHECKING:
     from crawler.harvest import Tally
@@ -91,3 +91,5 @@ def _summary(total: Tally, seconds: float, left: QueueStatistics) -> None:
     if left.pending:
         why = f"{left.no_rule} without a rule, {left.parked} parked, {left.leased} in work"
         say(f"still pending: {left.pending} ({why})")
+    if left.no_rule:
+        hint("facts without a rule wait for one in harvest.toml; docs/harvest-toml.md says how")

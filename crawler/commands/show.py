@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.invocation import invocation
-from crawler.output import emit_json, say, short, show_table
+from crawler.output import emit_json, hint, say, short, show_table
 
 if TYPE_CHECKING:
     from crawler.wiring import Stores
@@ -78,6 +78,7 @@ def _print(found: Any) -> None:
     elif isinstance(found, tuple):
         rows = ((node.node_key, node.name, node.kind, node.degree, node.namespace) for node in found)
         show_table(None, ("node", "name", "kind", "edges", "namespace"), rows)
+        hint(f"several have it in their name; one by its key: harvester show {found[0].node_key}")
     else:
         _print_neighbourhood(found)
 

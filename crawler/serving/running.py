@@ -67,7 +67,10 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
-        raise BadSetting(f"cannot listen on {host} port {port}: {error}", argument="port") from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadSetting(
+            f"cannot listen on {host} port {port}: {why.partition(' (')[0]}; --port chooses another", argument="port"
+        ) from error
 
 
 def address(listener: socket.socket) -> str:
