@@ -13,7 +13,7 @@ import typer
 
 from checks.tree import ROOT, finish
 from crawler import rules, settings
-from crawler.extractors import mapping, text
+from crawler.extractors import llm, mapping, text
 from crawler.registry import all_tools
 
 CODE = re.compile(r"`([^`\n]+)`")
@@ -28,6 +28,7 @@ RULE_MODELS: tuple[Any, ...] = (
     mapping._EdgeOptions,  # noqa: SLF001
     mapping._EndOptions,  # noqa: SLF001
     text._TextOptions,  # noqa: SLF001
+    llm._LlmOptions,  # noqa: SLF001
 )
 
 

@@ -34,11 +34,29 @@ _REQUEST_SECONDS: Final = Histogram(
     buckets=_BUCKETS,
     registry=REGISTRY,
 )
+_MODEL_CALLS: Final = Counter(
+    "harvester_model_calls", "Calls to model endpoints, by what came back.", ("outcome",), registry=REGISTRY
+)
+_MODEL_ANSWERS_REFUSED: Final = Counter(
+    "harvester_model_answers_refused", "Answers of models that could not be taken.", ("reason",), registry=REGISTRY
+)
+_MODEL_TOKENS: Final = Counter("harvester_model_tokens", "Tokens that model endpoints reported.", registry=REGISTRY)
 
 
 def note_request(*, method: str, route: str, status: int, seconds: float) -> None:
     _REQUESTS.labels(method if method in _METHODS else "other", route, str(status)).inc()
     _REQUEST_SECONDS.labels(route).observe(seconds)
+
+
+def note_model_call(outcome: str) -> None:
+    _MODEL_CALLS.labels(outcome).inc()
+
+
+def note_model_answer(*, tokens: int | None, refused: str | None) -> None:
+    """``refused``: the reason, of a closed set; None: the answer was taken."""
+    _MODEL_TOKENS.inc(tokens or 0)
+    if refused is not None:
+        _MODEL_ANSWERS_REFUSED.labels(refused).inc()
 
 
 class ToolCalls(Collector):

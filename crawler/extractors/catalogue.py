@@ -12,11 +12,19 @@ from crawler.extractors.mapping import MappingExtractor
 from crawler.extractors.text import TextExtractor
 from crawler.extractors.triples import TriplesExtractor
 
+
+def _llm(options: Mapping[str, Any]) -> Extractor:
+    from crawler.extractors.llm import LlmExtractor  # noqa: PLC0415 - an HTTP client that most commands do without
+
+    return LlmExtractor(options)
+
+
 ENTRY_POINT_GROUP: Final = "harvester.extractors"
 _BUILT_IN: Final[Mapping[str, ExtractorFactory]] = {
     "triples": TriplesExtractor,
     "mapping": MappingExtractor,
     "text": TextExtractor,
+    "llm": _llm,
 }
 
 

@@ -46,15 +46,19 @@ def pattern(expected: list[str]) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_does_what_it_shows(page: Path, environment, tmp_path):
+def run_page(text: str, *, environment: dict[str, str], folder: Path) -> None:
     shell = environment | {"PATH": f"{HARVESTER.parent}:{os.environ['PATH']}"}
-    run = steps(page.read_text())
+    run = steps(text)
     assert sum("harvester" in command for command, _ in run) >= 3
     for command, expected in run:
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", f"exec 2>&1\n{command}"], cwd=tmp_path, env=shell, stdout=subprocess.PIPE, text=True,
+            ["bash", "-o", "pipefail", "-c", f"exec 2>&1\n{command}"], cwd=folder, env=shell, stdout=subprocess.PIPE, text=True,
             timeout=60, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stdout}"
         assert pattern(expected).fullmatch(done.stdout), f"{command}\nprinted\n{done.stdout}\nnot\n{expected}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_does_what_it_shows(page: Path, environment, tmp_path):
+    run_page(page.read_text(), environment=environment, folder=tmp_path)
