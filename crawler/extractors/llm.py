@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import httpx
 import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -37,6 +38,7 @@ _SAYS_HOW_TO_READ: Final = frozenset(
     {"model", "structured", "text", "instructions", "kinds", "predicates", "body", "confidence"}
 )
 _BATCH_SECONDS: Final = 10.0
+_ABANDONED_SECONDS: Final = 60.0
 _CHARACTERS_A_TOKEN: Final = 4
 _INSTRUCTIONS: Final = """\
 You read one record and say which things it names and how they are related, as JSON and nothing else.
@@ -79,10 +81,15 @@ class _LlmOptions(BaseModel):
     @classmethod
     def _is_plain_http(cls, url: str) -> str:
         parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("is no http or https address, like https://models.example/v1")
         if parts.username is not None or parts.password is not None:
             raise ValueError("holds a name or a password; name a variable in api_key_env")
+        try:
+            (parts.hostname or "").encode("idna")
+            httpx.URL(url)
+        except (UnicodeError, httpx.InvalidURL) as error:
+            raise ValueError("is no address") from error
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("is no http or https address, like https://models.example/v1")
         return url.rstrip("/")
 
     @field_validator("body")
@@ -122,7 +129,8 @@ class LlmExtractor:
 
     def __init__(self, options: Mapping[str, Any], *, timing: Timing | None = None) -> None:
         read = _checked(options)
-        self._timing = timing or Timing(clock=time.monotonic, wait=time.sleep)
+        self._stopped = threading.Event()
+        self._timing = timing or Timing(clock=time.monotonic, wait=self._stopped.wait)
         self._options = read
         self._expression = _expression(read.text)
         self._allowed = Allowed(kinds=tuple(read.kinds), predicates=tuple(read.predicates), confidence=read.confidence)
@@ -169,6 +177,7 @@ class LlmExtractor:
         missing = [text for text in texts if text not in found]
         if not missing:
             return [found[text] for text in texts]
+        self._stopped.clear()
         until = self._timing.clock() + _BATCH_SECONDS
         client = ModelClient(self._endpoint, self.limits, self._timing)
         pool = ThreadPoolExecutor(self._options.concurrency, thread_name_prefix="llm")
@@ -178,12 +187,20 @@ class LlmExtractor:
                 return self.limits.refusal() or Deferred(seconds=0, reason="the batch's time is up")
             return self._ask(client, text)
 
+        said: dict[str, Result] = {}
         try:
-            said = dict(zip(missing, pool.map(ask, range(len(missing)), missing), strict=True))
+            said.update(zip(missing, pool.map(ask, range(len(missing)), missing), strict=True))
         finally:
+            if len(said) < len(missing):
+                self._abandon()
             pool.shutdown(wait=False, cancel_futures=True)
             client.close()
         return [found[text] if text in found else said[text] for text in texts]
+
+    def _abandon(self) -> None:
+        """Told to stop in the middle: no thread begins another call or waits for one, since a process waits for its threads."""
+        self.limits.rest(_ABANDONED_SECONDS, "stopped in the middle of a batch")
+        self._stopped.set()
 
     def _ask(self, client: ModelClient, text: str) -> Result:
         request = json.dumps(self._request(text)).encode()

@@ -44,7 +44,7 @@ class Timing:
     """The seam for tests: a clock in seconds, a wait, and a share of it."""
 
     clock: Callable[[], float]
-    wait: Callable[[float], None]
+    wait: Callable[[float], object]
     jitter: Callable[[], float] = random.random
 
 

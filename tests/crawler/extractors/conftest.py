@@ -10,7 +10,8 @@ from tests.crawler.extractors.model_server import model_server
 
 
 @pytest.fixture
-def model():
+def model(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with model_server() as server:
         yield server
 

@@ -1,6 +1,8 @@
 """The model-backed extractor against an endpoint that answers, misbehaves and is away; nothing here sleeps."""
 
+import os
 import re
+import signal
 import socket
 import threading
 
@@ -9,6 +11,7 @@ import pytest
 from crawler.errors import BadSetting
 from crawler.extractors.contract import Deferred, Extraction, Failure
 from crawler.extractors.llm import LlmExtractor
+from crawler.loop import DeadlineReached
 from crawler.rules import read_rules
 from graph.model import ABSENT
 from tests.crawler.conftest import RESERVED
@@ -174,6 +177,30 @@ def test_a_batch_that_takes_long_gives_the_rest_back(model, extractor):
     assert said[-1].seconds == 0
 
 
+def test_a_stop_in_the_middle_of_a_batch_leaves_no_thread_that_waits(model):
+    def stop_and_wait(handler):
+        handler.send(b"", 429, Retry_After="50")
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def give_up(*_):
+        raise DeadlineReached
+
+    model.otherwise = stop_and_wait
+    before = signal.signal(signal.SIGUSR1, give_up)
+    try:
+        with pytest.raises(DeadlineReached):
+            LlmExtractor({"base_url": model.base_url, "model": "m", "structured": True, "concurrency": 1}).extract(
+                facts("a", "b")
+            )
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("llm")]
+    for thread in ours:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert len(model.seen) == 1
+
+
 def test_answers_stand_in_the_order_of_the_facts(model, extractor):
     def echo(handler):
         name = prompt(handler.server.seen[-1])[1].split("\n")[1]
@@ -229,6 +256,8 @@ def test_the_version_follows_what_changes_answers_and_nothing_else(extractor, mo
         ({"structured": None}, "structured"),
         ({"base_url": "models.example/v1"}, "base_url.*http"),
         ({"base_url": "https://me:secret@models.example/v1"}, "api_key_env"),
+        ({"base_url": "https://models..example/v1"}, "base_url.*no address"),
+        ({"base_url": "https://models.example:port/v1"}, "base_url"),
         ({"api_key_env": "TEST_NO_SUCH_KEY"}, "TEST_NO_SUCH_KEY is not set"),
         ({"body": {"messages": []}}, "messages is set by the extractor"),
         ({"text": "value.["}, "JMESPath"),

@@ -90,6 +90,15 @@ def test_the_page_does_what_it_shows(model, environment, tmp_path):
     page = (ROOT / "docs" / "extractors" / "llm.md").read_text()
     assert page.count("http://localhost:11434/v1") == 1
     shown = page.replace("http://localhost:11434/v1", model.base_url)
-    run_page(shown, environment=environment, folder=tmp_path)
+    run_page(shown, environment=environment | {"NO_PROXY": "127.0.0.1"}, folder=tmp_path)
     (asked,) = model.seen
     assert prompt(asked)[1].split("\n")[1:-1] == ["Ada lives in Turin."], "the document's own fact has no text"
+
+
+def test_an_answer_that_no_graph_can_hold_costs_only_its_own_fact(model, harvest, put, pending):
+    put({"notes/1": "one", "notes/2": "two", "notes/3": "three"})
+    names = ["\ud800", "nul \x00", "Ada"]
+    model.script = [saying({"nodes": [{"kind": "person", "name": name}], "edges": []}) for name in names]
+    tally = harvest(concurrency=1).step()
+    assert (tally.acked, tally.failed, len(model.seen)) == (1, 2, 3)
+    assert {(entry.scope_key, entry.attempts) for entry in pending()} == {("shared:notes/1", 1), ("shared:notes/2", 1)}
