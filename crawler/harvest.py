@@ -100,6 +100,7 @@ class Harvester:
     def __init__(
         self, facts: FactStore, graph: GraphStore, rules: RuleSet, *, owner: str, pace: Pace | None = None
     ) -> None:
+        rules.make_ready()
         self._facts = facts
         self._graph = graph
         self._rules = rules

@@ -93,6 +93,13 @@ class RuleSet:
         """The rules but those, for a claim that leaves their facts alone."""
         return replace(self, rules=tuple(rule for at, rule in enumerate(self.rules) if at not in positions))
 
+    def make_ready(self) -> None:
+        """For those who will extract; what an extractor misses then is refused before anything is claimed."""
+        for rule in self.rules:
+            make_ready = getattr(rule.extractor, "make_ready", None)
+            if make_ready is not None:
+                make_ready()
+
     @property
     def is_quick(self) -> bool:
         """No extractor may take near as long as a lease lasts."""

@@ -39,7 +39,9 @@ def run(
 
     asked = invocation(context)
     settings = asked.with_options(batch_size=batch_size)
-    coverage = asked.rules.coverage()  # A bad rule is refused before anything is opened.
+    rules = asked.rules  # A bad rule is refused before anything is opened, and so is one whose secret is missing.
+    rules.make_ready()
+    coverage = rules.coverage()
     with open_stores(settings) as stores:
         stores.needed_graph()
         job = Job(url=stores.url, settings=settings, config=asked.config, once=once)

@@ -37,7 +37,10 @@ def serve(
 
     asked = invocation(context)
     act = act_of(wake_exec, wake_post)
-    settings, coverage = asked.settings.answering_as(host), asked.rules.coverage()
+    settings, rules = asked.settings.answering_as(host), asked.rules
+    coverage = rules.coverage()
+    if harvest:
+        rules.make_ready()
     with listen(host, port) as listener, open_stores(settings, create=True) as stores:
         if harvest:
             stores.needed_graph()

@@ -46,7 +46,8 @@ class Extractor(Protocol):
 
     It may answer a `Failure` for a fact, or raise: then each fact of the batch is tried alone, so that one bad fact
     never costs the others. It may put facts off by `Deferred`. ``quick`` (optional, default False) says that a batch
-    never comes near the lease, so that no heartbeat is needed.
+    never comes near the lease, so that no heartbeat is needed. ``make_ready()`` (optional) is called by whoever drains,
+    before anything is claimed: rules are read by every command, a secret is needed by this one only.
     """
 
     @property

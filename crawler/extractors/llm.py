@@ -134,13 +134,6 @@ class LlmExtractor:
         self._options = read
         self._expression = _expression(read.text)
         self._allowed = Allowed(kinds=tuple(read.kinds), predicates=tuple(read.predicates), confidence=read.confidence)
-        self._endpoint = Endpoint(
-            url=f"{read.base_url}/chat/completions",
-            key=read.api_key_env and secret_from_environment(read.api_key_env, argument="api_key_env"),
-            timeout_seconds=read.timeout_seconds,
-            retries=read.retries,
-            concurrency=read.concurrency,
-        )
         self.limits = Limits(
             self._timing,
             requests_per_minute=read.requests_per_minute,
@@ -150,6 +143,20 @@ class LlmExtractor:
         self._answers = _Answers(read.cached_answers)
         said = json.dumps(read.model_dump(include=set(_SAYS_HOW_TO_READ)), sort_keys=True)
         self.version = f"{PROMPT_VERSION}+{_hash(said)[:12]}"
+
+    def make_ready(self) -> None:
+        """The key must be there; it is read anew for each batch and kept nowhere."""
+        self._endpoint()
+
+    def _endpoint(self) -> Endpoint:
+        read = self._options
+        return Endpoint(
+            url=f"{read.base_url}/chat/completions",
+            key=read.api_key_env and secret_from_environment(read.api_key_env, argument="api_key_env"),
+            timeout_seconds=read.timeout_seconds,
+            retries=read.retries,
+            concurrency=read.concurrency,
+        )
 
     def extract(self, facts: Sequence[ClaimedFact]) -> list[Result]:
         """Facts that say the same are asked about once."""
@@ -179,7 +186,7 @@ class LlmExtractor:
             return [found[text] for text in texts]
         self._stopped.clear()
         until = self._timing.clock() + _BATCH_SECONDS
-        client = ModelClient(self._endpoint, self.limits, self._timing)
+        client = ModelClient(self._endpoint(), self.limits, self._timing)
         pool = ThreadPoolExecutor(self._options.concurrency, thread_name_prefix="llm")
 
         def ask(at: int, text: str) -> Result:

@@ -102,3 +102,13 @@ def test_an_answer_that_no_graph_can_hold_costs_only_its_own_fact(model, harvest
     tally = harvest(concurrency=1).step()
     assert (tally.acked, tally.failed, len(model.seen)) == (1, 2, 3)
     assert {(entry.scope_key, entry.attempts) for entry in pending()} == {("shared:notes/1", 1), ("shared:notes/2", 1)}
+
+
+def test_a_missing_key_is_refused_where_facts_are_drained_and_nowhere_else(run, put, tmp_path):
+    put({"notes/1": "one"})
+    rule = '[[rules]]\nmatch = "notes/*"\nextractor = "llm"\n'
+    options = 'options = { base_url = "http://127.0.0.1:9/v1", model = "m", structured = true, api_key_env = "NO_SUCH_KEY" }\n'
+    (tmp_path / "harvest.toml").write_text(rule + options)
+    run("queue")
+    assert "NO_SUCH_KEY is not set" in run("run", "--once", code=1).stderr
+    assert "NO_SUCH_KEY is not set" in run("serve", "--harvest", "1", "--port", "0", code=1).stderr
