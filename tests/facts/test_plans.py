@@ -78,7 +78,8 @@ def test_receipts_are_looked_up_even_when_estimates_call_the_queue_empty(large: 
             "scope_keys": texts(f"shared:c/{n // 2 % 50}/{n}" for n in range(2, 402, 2)),
             "etags": numbers(range(2, 402, 2)),
         }
-        assert rows(large, TABLES.receipts.lock_pending, keys) <= 600
+        # 200 receipts, each met three or four times over; a walk through the queue would be 50,000.
+        assert rows(large, TABLES.receipts.lock_pending, keys) <= 1_000
 
 
 @pytest.mark.parametrize("mode", ("auto", "force_generic_plan"))
