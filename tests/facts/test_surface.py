@@ -47,8 +47,8 @@ def test_an_unmigrated_database_is_refused_and_its_connections_closed(empty_data
 
 
 def test_every_code_of_the_error_tree_is_its_own() -> None:
-    kinds = HarvesterError.__subclasses__()
-    assert len({kind.default_code for kind in kinds}) == len(kinds) == 9
+    kinds = [kind for kind in HarvesterError.__subclasses__() if kind.__module__ == "facts.errors"]
+    assert len({kind.default_code for kind in kinds}) == len(kinds) == 8
     assert HarvesterError("x").code == "internal"
     assert NotFound("x", argument="y").argument == "y"
 
