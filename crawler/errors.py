@@ -13,9 +13,12 @@ HarvesterError (facts.errors)
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from facts.errors import HarvesterError, InvalidArgument, Unavailable
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class BadSetting(InvalidArgument):
@@ -48,3 +51,9 @@ class UnknownShape(InvalidArgument):
 
 class SourceFailed(Unavailable):
     """The message says which source and what to do about it."""
+
+
+def complaint(error: ValidationError) -> tuple[str, str]:
+    """Where and what: the first of pydantic's complaints. Never the input, which may hold a secret."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return ".".join(str(part) for part in first["loc"]), first["msg"].removeprefix("Value error, ")

@@ -28,7 +28,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from crawler.errors import BadSetting
+from crawler.errors import BadSetting, complaint
 from crawler.extractors.catalogue import build_extractor
 from crawler.extractors.contract import Extractor
 from crawler.extractors.shapes import KNOWN_SHAPES_PATH, is_known
@@ -166,9 +166,7 @@ def _checked(model: type[_File], config: Mapping[str, Any]) -> _File:
     try:
         return model.model_validate(dict(config))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+        where, said = complaint(error)
         raise BadSetting(f"harvest.toml: {where}: {said}", argument=where or "config") from error
 
 

@@ -19,9 +19,9 @@ import structlog
 from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crawler.errors import BadSetting
+from crawler.errors import BadSetting, complaint
 from crawler.migrations import serving_migrations
-from crawler.settings import OFF, Settings, environment_for_child
+from crawler.settings import OFF, Settings, environment_for_child, environment_of
 from facts import FactStore
 from facts.errors import HarvesterError
 from facts.migrations import require_current
@@ -30,7 +30,6 @@ from facts.sqlfiles import load_queries
 log = structlog.get_logger()
 
 _LOOK_SECONDS: Final = 15.0
-_PURGED_AT_A_TIME: Final = 1_000
 _STOP_SECONDS: Final = 10.0
 SCHEDULED_COMMANDS: Final = ("ingest", "import")
 
@@ -70,7 +69,7 @@ def due(cron: str, since: datetime, now: datetime) -> datetime | None:
 def jobs_of(facts: FactStore, url: str, settings: Settings, config: Mapping[str, Any]) -> list[ScheduledJob]:
     """The house's own jobs, and those of ``[[schedule]]`` in harvest.toml. :raises BadSetting: it names the entry."""
     own = {
-        "purge": (settings.purge_schedule, lambda _: {"purged": purge_all(facts)}),
+        "purge": (settings.purge_schedule, lambda _: {"purged": facts.purge_all()}),
         "sweep": (settings.sweep_schedule, lambda _: {"buried": facts.sessions.sweep_gone()}),
     }
     jobs = [
@@ -78,40 +77,31 @@ def jobs_of(facts: FactStore, url: str, settings: Settings, config: Mapping[str,
         for name, (cron, run) in own.items()
         if cron != OFF
     ]
-    return jobs + [_configured(entry, at, url) for at, entry in enumerate(config.get("schedule", []))]
+    environment = environment_of(settings.model_copy(update={"database_url": url}))
+    return jobs + [_configured(entry, at, environment) for at, entry in enumerate(config.get("schedule", []))]
 
 
-def _configured(entry: object, at: int, url: str) -> ScheduledJob:
+def _configured(entry: object, at: int, environment: Mapping[str, str]) -> ScheduledJob:
     place = f"schedule[{at}]"
     try:
         read = _Entry.model_validate(entry)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise BadSetting(f"{place}.{'.'.join(map(str, first['loc']))}: {first['msg']}", argument=place) from error
+        where, said = complaint(error)
+        raise BadSetting(f"{place}.{where}: {said}", argument=place) from error
     if read.run[0] not in SCHEDULED_COMMANDS:
         raise BadSetting(
             f"{place}.run starts with {read.run[0]!r}; what may be scheduled: {', '.join(SCHEDULED_COMMANDS)}",
             argument=place,
         )
     cron = checked_cron(read.cron, argument=f"{place}.cron")
-    return ScheduledJob(name=f"run {read.name}", cron=cron, run=lambda stop: _command(read.run, url, stop))
+    return ScheduledJob(name=f"run {read.name}", cron=cron, run=lambda stop: _command(read.run, environment, stop))
 
 
-def purge_all(facts: FactStore) -> int:
-    """Every tombstone that may go."""
-    purged = 0
-    while True:
-        done = facts.purge(limit=_PURGED_AT_A_TIME).purged
-        purged += done
-        if done < _PURGED_AT_A_TIME:
-            return purged
-
-
-def _command(arguments: Sequence[str], url: str, stop: threading.Event) -> Mapping[str, object]:
-    """One of our own commands as a process of its own; a stop ends it."""
+def _command(arguments: Sequence[str], environment: Mapping[str, str], stop: threading.Event) -> Mapping[str, object]:
+    """One of our own commands as a process of its own, under the settings of this one; a stop ends it."""
     process = subprocess.Popen(  # noqa: S603 - our own command, as the operator's file names it
         [sys.executable, "-m", "crawler", *arguments],
-        env=environment_for_child(HARVESTER_DATABASE_URL=url), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        env=environment_for_child(**environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     while process.poll() is None:
         if stop.wait(0.2):

@@ -25,14 +25,14 @@ from pydantic import (
     model_validator,
 )
 
-from crawler.errors import BadSetting
+from crawler.errors import BadSetting, complaint
 from facts.access import Role
 from facts.reserved import RESERVED_PREFIXES, ReservedPrefix
 
 ENVIRONMENT_PREFIX: Final = "HARVESTER_"
 CONFIG_FILE: Final = "harvest.toml"
 OFF: Final = "off"
-GRAPH_OFF: Final = OFF
+_COMMA_SEPARATED: Final = ("allowed_hosts", "allowed_origins")
 _IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]*")
 # AGE itself refuses shorter graph names.
 _SHORTEST_GRAPH_NAME: Final = 3
@@ -130,7 +130,7 @@ class Settings(BaseModel):
             raise ValueError("seconds must be above 0")
         return {**STATEMENT_SECONDS, **value}
 
-    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @field_validator(*_COMMA_SEPARATED, mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         """Both are compared in lower case."""
@@ -148,7 +148,7 @@ class Settings(BaseModel):
     @field_validator("graph_url")
     @classmethod
     def _postgres_or_off(cls, value: str | None) -> str | None:
-        if not value or value.lower() == GRAPH_OFF:
+        if not value or value.lower() == OFF:
             return value.lower() if value else None
         return _checked_url(value)
 
@@ -175,7 +175,7 @@ class Settings(BaseModel):
 
     @property
     def has_graph(self) -> bool:
-        return self.graph_url != GRAPH_OFF
+        return self.graph_url != OFF
 
     @property
     def pgdata(self) -> Path:
@@ -208,6 +208,19 @@ def wants_debug(arguments: Sequence[str], environment: Mapping[str, str] = os.en
     return "--debug" in arguments or bool(environment.get(f"{ENVIRONMENT_PREFIX}DEBUG"))
 
 
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Variables from which `read_settings` makes these settings again, for a command that this process starts."""
+    said = settings.model_dump(mode="json", exclude_none=True)
+    variables = {ENVIRONMENT_PREFIX + name.upper(): _as_variable(name, value) for name, value in said.items()}
+    return {name: text for name, text in variables.items() if text}
+
+
+def _as_variable(name: str, value: Any) -> str:
+    if name in _COMMA_SEPARATED:
+        return ",".join(value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def environment_for_child(**extra: str) -> dict[str, str]:
     """The environment of this process, for a command that it starts."""
     return {**os.environ, **extra}
@@ -228,11 +241,8 @@ def read_config(path: Path | None) -> dict[str, Any]:
 
 
 def _first_complaint(error: ValidationError) -> BadSetting:
-    details = error.errors(include_url=False, include_context=False, include_input=False)
-    first = details[0]
-    name = ".".join(str(part) for part in first["loc"])
-    said = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
+    name, said = complaint(error)
+    if name and name not in Settings.model_fields:
         said = f"there is no setting {name!r}; known: {', '.join(sorted(Settings.model_fields))}"
     elif name:
         said = f"{name} ({ENVIRONMENT_PREFIX}{name.upper()}): {said}"

@@ -159,6 +159,15 @@ class FactStore:
         """Remove tombstones that nobody needs any more."""
         return self.db.run(lambda conn: purge_tombstones(conn, self.tables, ttl_s=self._ttl(ttl_s), limit=limit))
 
+    def purge_all(self, ttl_s: float | None = None, limit: int = DEFAULT_LIMIT) -> int:
+        """The same until nothing is left that may go, ``limit`` rows a transaction; how many went."""
+        purged = 0
+        while True:
+            done = self.purge(ttl_s, limit).purged
+            purged += done
+            if done < limit:
+                return purged
+
     def force_purge(self, request: ForcedPurge) -> PurgeResult:
         """Remove tombstones up to a cutoff, whatever the TTL says."""
         return self.db.run(lambda conn: force_purge(conn, self.tables, request))

@@ -33,11 +33,7 @@ def purge(
     with open_stores(invocation(context).settings) as stores:
         if erase:
             purged += _erase(stores)
-        while True:
-            done = stores.facts.purge(ttl_seconds, limit)
-            purged += done.purged
-            if done.purged < limit:
-                break
+        purged += stores.facts.purge_all(ttl_seconds, limit)
         left = stores.facts.tombstone_statistics(ttl_seconds)
     if as_json:
         emit_json({"purged": purged, "left": left.pending_total})

@@ -24,7 +24,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from crawler.errors import BadSetting
+from crawler.errors import BadSetting, complaint
 from crawler.extractors.contract import Deferred, Extraction, Failure, Result
 from crawler.extractors.llm_answers import SHAPE, Allowed, answer_schema, read_answer, read_completion, tokens_of
 from crawler.extractors.llm_client import Endpoint, Limits, ModelClient, Timing
@@ -254,9 +254,8 @@ def _checked(options: Mapping[str, Any]) -> _LlmOptions:
     try:
         return _LlmOptions.model_validate(dict(options))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadSetting(f"llm: {where}: {first['msg'].removeprefix('Value error, ')}", argument=where) from None
+        where, said = complaint(error)
+        raise BadSetting(f"llm: {where}: {said}", argument=where) from None
 
 
 def _expression(text: str) -> Any:

@@ -29,7 +29,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crawler.errors import BadSetting
+from crawler.errors import BadSetting, complaint
 from crawler.extractors.contract import Extraction, Failure
 from facts.receipts import ClaimedFact
 from graph.keys import Identity
@@ -190,9 +190,8 @@ class MappingExtractor:
         try:
             parsed = _MappingOptions.model_validate(dict(options))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise BadSetting(f"mapping: {where}: {first['msg']}", argument=f"options.{where}") from error
+            where, said = complaint(error)
+            raise BadSetting(f"mapping: {where}: {said}", argument=f"options.{where}") from error
         if not parsed.nodes and not parsed.edges:
             raise BadSetting("mapping: give at least one entry of nodes or edges", argument="options")
         self._nodes = [_node_rule(entry, f"nodes[{at}]") for at, entry in enumerate(parsed.nodes)]

@@ -18,7 +18,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from crawler.errors import BadSetting
+from crawler.errors import BadSetting, complaint
 from crawler.extractors.contract import Extraction, Failure
 from crawler.extractors.sentences import KINDS, Relation, entity_name, relations
 from facts.receipts import ClaimedFact
@@ -49,9 +49,8 @@ class TextExtractor:
         try:
             read = _TextOptions.model_validate(dict(options))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise BadSetting(f"text: {where}: {first['msg']}", argument=where) from error
+            where, said = complaint(error)
+            raise BadSetting(f"text: {where}: {said}", argument=where) from error
         try:
             self._expression = jmespath.compile(read.text)
         except JMESPathError as error:

@@ -31,14 +31,7 @@ FOR UPDATE OF l;
 
 -- name: close_marked
 -- Acknowledged by hand: the rows are locked by this transaction already; the graph's references are not judged.
-WITH held AS MATERIALIZED (
-    SELECT l.fact_id FROM {facts}.crawl_leases AS l
-    WHERE l.fact_id = ANY (%(fact_ids)s::bigint[])
-    ORDER BY l.fact_id
-    FOR UPDATE
-), cleared AS (
-    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
-)
+WITH {> leases_forgotten}
 UPDATE {facts}.facts SET last_crawled_at = now() WHERE id = ANY (%(fact_ids)s::bigint[]);
 
 -- name: reopen_marked

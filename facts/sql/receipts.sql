@@ -19,14 +19,7 @@ WHERE f.scope_key = ANY (ARRAY(SELECT json_array_elements_text(%(scope_keys)s::j
 
 -- name: acknowledge
 -- Off the queue; what is alive may now be referred to by the graph. The rows are locked by this transaction already.
-WITH held AS MATERIALIZED (
-    SELECT l.fact_id FROM {facts}.crawl_leases AS l
-    WHERE l.fact_id = ANY (%(fact_ids)s::bigint[])
-    ORDER BY l.fact_id
-    FOR UPDATE
-), cleared AS (
-    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
-)
+WITH {> leases_forgotten}
 UPDATE {facts}.facts
 SET last_crawled_at = now(), pinned = (deleted_at IS NULL)
 WHERE id = ANY (%(fact_ids)s::bigint[]);

@@ -29,14 +29,7 @@ WHERE f.deleted_at IS NOT NULL AND f.pinned
 
 -- name: remove
 -- For good, with their leases; the rows are locked by this transaction already.
-WITH held AS MATERIALIZED (
-    SELECT l.fact_id FROM {facts}.crawl_leases AS l
-    WHERE l.fact_id = ANY (%(fact_ids)s::bigint[])
-    ORDER BY l.fact_id
-    FOR UPDATE
-), cleared AS (
-    DELETE FROM {facts}.crawl_leases AS l USING held WHERE l.fact_id = held.fact_id
-)
+WITH {> leases_forgotten}
 DELETE FROM {facts}.facts WHERE id = ANY (%(fact_ids)s::bigint[]) AND deleted_at IS NOT NULL;
 
 -- name: sweep_leases

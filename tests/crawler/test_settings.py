@@ -1,7 +1,7 @@
 import pytest
 
 from crawler.errors import BadSetting
-from crawler.settings import Settings, read_config, read_settings
+from crawler.settings import Settings, environment_of, read_config, read_settings
 
 
 def test_an_option_beats_the_environment_which_beats_the_file_which_beats_the_default():
@@ -67,3 +67,15 @@ def test_a_config_file_that_is_no_toml_says_so(tmp_path, monkeypatch):
         read_config(None)
     with pytest.raises(BadSetting, match="cannot read"):
         read_config(tmp_path / "elsewhere.toml")
+
+
+def test_a_command_started_by_another_has_its_settings():
+    given = {
+        "database_url": "postgresql://u@h/d", "facts_schema": "other_facts", "graph_name": "other", "reserved_prefixes": [],
+        "registry_schema": "other_registry", "allowed_origins": ["https://a.example", "https://b.example"],
+        "statement_seconds": {"agent": 3.5}, "lease_seconds": 7, "crawl_guide": "two\nlines",
+    }  # fmt: skip
+    settings = read_settings(given, environment={})
+    assert read_settings({}, environment=environment_of(settings)) == settings
+    plain = read_settings({}, environment={})
+    assert read_settings({}, environment=environment_of(plain)) == plain

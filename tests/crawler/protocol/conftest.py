@@ -3,13 +3,11 @@
 import os
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from crawler.serving.keys import Keys
-from facts.sqlfiles import load_queries
 from tests.crawler.protocol.faces import Open, at_http, at_stdio
-from tests.crawler.serving.served import clean_environment, running
+from tests.crawler.serving.served import clean_environment, empty, running
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +20,8 @@ def database_url(server, template_url, request):
 
 @pytest.fixture(autouse=True)
 def emptied(database_url):
-    queries = load_queries(
-        "tests.conformance", "stage", facts="pilotswarm_facts", graph="knowledge", registry="knowledge_registry"
-    )
     yield
-    with psycopg.connect(database_url) as connection:
-        connection.execute(queries.empty_everything)
+    empty(database_url)
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import httpx
-import psycopg
 import pytest
 
 from crawler.serving.keys import Keys
 from crawler.settings import Settings
 from crawler.wiring import Stores, connect_stores
-from facts.sqlfiles import load_queries
-from tests.crawler.serving.served import HARVESTER, Served, clean_environment, key_request, running
+from tests.crawler.serving.served import HARVESTER, Served, clean_environment, empty, key_request, running
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +35,8 @@ def stores(module_stores: Stores) -> Stores:
 
 @pytest.fixture(autouse=True)
 def emptied(database_url):
-    queries = load_queries(
-        "tests.conformance", "stage", facts="pilotswarm_facts", graph="knowledge", registry="knowledge_registry"
-    )
     yield
-    with psycopg.connect(database_url) as connection:
-        connection.execute(queries.empty_everything)
+    empty(database_url)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+
 from crawler.serving.keys import Binding, KeyRequest
 from facts.access import Role
+from facts.sqlfiles import load_queries
 
 HARVESTER = Path(sys.executable).with_name("harvester")
 
@@ -54,3 +57,12 @@ def key_request(role: str = "agent", *, session=None, tree=None, several=(), **m
     sessions = tuple(several) or (() if session is None else (session,))
     binding = Binding.SET if several else Binding.SESSION if sessions else Binding.NONE
     return KeyRequest(role=Role(role), binding=binding, session_ids=sessions, **more)
+
+
+def empty(database_url: str) -> None:
+    """Take every row of every store away."""
+    queries = load_queries(
+        "tests.conformance", "stage", facts="pilotswarm_facts", graph="knowledge", registry="knowledge_registry"
+    )
+    with psycopg.connect(database_url) as connection:
+        connection.execute(queries.empty_everything)
